@@ -5,7 +5,8 @@
  *
  * Paths come from the profile, and pages are meant to be shared: with '#line 3 "x.c"', x.c may be a
  * link to any file.  So only files that may be shown to the caller are opened (base/safeopen.h),
- * and of the files that only root may read only those with the name of a source file.
+ * and of the files that only root may read only those with the name of a source file.  A path may
+ * also lead to a file system that never answers, which would keep us waiting.
  */
 
 #include "cmd/report/report.h"
@@ -47,6 +48,7 @@ void report_source_done(struct report_source *s)
 	for (size_t i = 0; i < s->refused.n; i++)
 		free(s->refused.v[i]);
 	VEC_FREE(&s->refused);
+	safeopen_waits_free(s->waits);
 }
 
 static void report_refused(struct report_source *s, const char *path, const struct err *why)
@@ -64,23 +66,34 @@ static void report_refused(struct report_source *s, const char *path, const stru
 	fputc('\n', stderr);
 }
 
-static int open_shown(const struct report_source *s, const char *path, uint64_t n_bytes_max,
+static int open_shown(struct report_source *s, const char *path, uint64_t n_bytes_max,
 		      struct safeopen_file *ret, struct err *e)
 {
+	s->waits = s->waits ? s->waits : safeopen_waits_new();
+	if (!s->waits)
+		return err_errno(e, ENOMEM, "'%s'", path);
 	const struct safeopen_rule rule = {
 		.files = SAFEOPEN_SHOWN, .user = s->n_profiles ? s->user : SAFEOPEN_NO_USER,
-		.root_fd = -1, .n_bytes_max = n_bytes_max,
+		.root_fd = -1, .n_bytes_max = n_bytes_max, .waits = s->waits,
 	};
 	return safeopen_file(path, &rule, ret, e);
 }
 
-int report_source_open_program(const struct report_source *s, const char *path, struct err *e)
+int report_source_open_program(struct report_source *s, const char *path, struct err *e)
 {
 	return open_shown(s, path, 0, NULL, e);
 }
 
+/* Is there a file, but not to be shown?  -EAGAIN: its holder of a lease would have to be waited for
+ * (fcntl(2)). */
+static bool is_refusal(int code)
+{
+	return code == -EPERM || code == -EACCES || code == -EINVAL || code == -EFBIG ||
+	       code == -ETIMEDOUT || code == -EAGAIN;
+}
+
 /* why: of the first refusal. */
-static FILE *open_source(const struct report_source *s, const char *path, struct err *ret_why)
+static FILE *open_source(struct report_source *s, const char *path, struct err *ret_why)
 {
 	struct safeopen_file found;
 	struct err why = { 0 };
@@ -95,8 +108,7 @@ static FILE *open_source(const struct report_source *s, const char *path, struct
 			fd = -1;
 		return f;
 	}
-	if (!ret_why->code && (why.code == -EPERM || why.code == -EACCES ||
-			       why.code == -EINVAL || why.code == -EFBIG))
+	if (!ret_why->code && is_refusal(why.code))
 		*ret_why = why;
 	return NULL;
 }

@@ -61,6 +61,7 @@ struct report_source {
 	uid_t user;                       /* who owns all profiles, if n_profiles is not 0 */
 	size_t n_profiles;
 	VEC(char *) refused;              /* paths that were reported */
+	struct safeopen_waits *waits;     /* NULL before the first file is opened */
 };
 
 struct report {
@@ -128,7 +129,7 @@ void report_source_done(struct report_source *s);
 FILE *report_source_open(struct report_source *s, const char *path);
 
 /* Opens a program by the same rules.  -errno with e set. */
-int report_source_open_program(const struct report_source *s, const char *path, struct err *e);
+int report_source_open_program(struct report_source *s, const char *path, struct err *e);
 
 /* Prints a field of CSV (RFC 4180), quoted if necessary. */
 void report_csv_text(FILE *to, const char *text);

@@ -10,6 +10,7 @@
 #include "base/pathwalk.h"
 
 #include "base/cleanup.h"
+#include "base/fstype.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,6 @@
 #include <sys/vfs.h>
 
 #define REST_BYTES (2 * PATH_MAX)
-#define FOLDER_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 struct walk {
 	const struct pathwalk_policy *policy;
@@ -40,6 +40,23 @@ void pathwalk_close(struct pathwalk *w)
 	w->folder_fd = w->fd = -1;
 }
 
+/* ---- what is found ----------------------------------------------------------------- */
+
+/* O_DIRECTORY would mount automatically, which may wait. */
+static int folder_flags(const struct walk *w)
+{
+	return O_PATH | O_CLOEXEC | (w->policy->at_once ? 0 : O_DIRECTORY);
+}
+
+/* The state of a descriptor that the walk has opened. */
+static int find_state(const struct walk *w, int fd, struct stat *ret)
+{
+	mode_t mode;
+	if (w->policy->at_once && fstype_of(w->policy->at_once, fd, 0, &mode) == FSTYPE_REMOTE)
+		return -EREMOTE;
+	return fstat(fd, ret) < 0 ? -errno : 0;
+}
+
 /* ---- folders --------------------------------------------------------------------- */
 
 /* Takes ownership of fd. */
@@ -50,16 +67,17 @@ static int enter_folder(struct walk *w, int fd)
 		close(w->to.folder_fd);
 	w->to.folder_fd = fd;
 	w->to.name[0] = '\0';
-	if (fstat(fd, &w->to.folder) < 0)
-		return -errno;
+	int r = find_state(w, fd, &w->to.folder);
+	if (r < 0)
+		return r;
 	return p->folder ? p->folder(p->ctx, fd, &w->to.folder, w->e) : 0;
 }
 
 static int enter_first(struct walk *w, bool is_absolute)
 {
 	int root_fd = w->policy->root_fd;
-	int fd = root_fd >= 0 ? openat(root_fd, ".", FOLDER_FLAGS)
-			      : open(is_absolute ? "/" : ".", FOLDER_FLAGS);
+	int fd = root_fd >= 0 ? openat(root_fd, ".", folder_flags(w))
+			      : open(is_absolute ? "/" : ".", folder_flags(w));
 	return fd < 0 ? -errno : enter_folder(w, fd);
 }
 
@@ -69,7 +87,7 @@ static int enter_parent(struct walk *w)
 	if (w->policy->root_fd >= 0 && now->st_ino == w->root.st_ino &&
 	    now->st_dev == w->root.st_dev)
 		return 0;
-	int fd = openat(w->to.folder_fd, "..", FOLDER_FLAGS);
+	int fd = openat(w->to.folder_fd, "..", folder_flags(w));
 	return fd < 0 ? -errno : enter_folder(w, fd);
 }
 
@@ -117,8 +135,9 @@ static int follow_link(struct walk *w, const char *name, int link_fd, const stru
 	if (!link.in_proc)
 		return replace_by_text(w, link_fd);
 	CLEANUP_CLOSE int fd = openat(w->to.folder_fd, name, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &w->to.st) < 0)
-		return -errno;
+	r = fd < 0 ? -errno : find_state(w, fd, &w->to.st);
+	if (r < 0)
+		return r;
 	if (!is_last)
 		return S_ISDIR(w->to.st.st_mode) ? enter_folder(w, TAKE_FD(fd)) : -ENOTDIR;
 	snprintf(w->to.name, sizeof(w->to.name), "%s", name);
@@ -152,13 +171,14 @@ static int walk_name(struct walk *w, const char *name, bool has_slash)
 	bool is_last = !w->rest[0];
 	CLEANUP_CLOSE int fd = -1;
 	if (!is_last)
-		fd = openat(w->to.folder_fd, name, FOLDER_FLAGS | O_NOFOLLOW);
+		fd = openat(w->to.folder_fd, name, folder_flags(w) | O_NOFOLLOW);
 	if (fd < 0 && (is_last || errno == ENOTDIR))
 		fd = openat(w->to.folder_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && !(is_last && errno == ENOENT))
 		return -errno;
-	if (fd >= 0 && fstat(fd, &st) < 0)
-		return -errno;
+	int r = fd >= 0 ? find_state(w, fd, &st) : 0;
+	if (r < 0)
+		return r;
 	if (fd >= 0 && S_ISLNK(st.st_mode))
 		return follow_link(w, name, fd, &st, is_last);
 	if (!is_last)

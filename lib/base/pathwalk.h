@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 struct err;
+struct fstype_cache;
 
 /* A symbolic link on the path. */
 struct pathwalk_link {
@@ -30,6 +31,8 @@ struct pathwalk_policy {
 	int (*folder)(void *ctx, int fd, const struct stat *st, struct err *e);
 	int (*link)(void *ctx, const struct pathwalk_link *link, struct err *e);
 	void *ctx;
+	/* Not NULL: ask no file system that may wait for somebody else; -EREMOTE instead. */
+	struct fstype_cache *at_once;
 };
 
 struct pathwalk {

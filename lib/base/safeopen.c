@@ -6,12 +6,17 @@
 
 #include "base/safeopen.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/fstype.h"
+#include "base/helper.h"
 #include "base/pathwalk.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,36 +119,120 @@ static int check_file(const struct safeopen *s, const struct pathwalk *w, bool i
 	return -EINVAL;
 }
 
-int safeopen_file(const char *path, const struct safeopen_rule *rule, struct safeopen_file *ret,
-		  struct err *e)
+/* at_once: as in struct pathwalk_policy. */
+static int open_file(const char *path, const struct safeopen_rule *rule,
+		     struct fstype_cache *at_once, struct safeopen_file *ret, struct err *e)
 {
 	struct safeopen s = { .rule = rule, .path = path, .is_searchable = true, .is_roots = true };
 	const struct pathwalk_policy policy = {
 		.root_fd = rule->root_fd, .folder = check_folder, .link = check_link, .ctx = &s,
+		.at_once = at_once,
 	};
-	struct safeopen_file found = { 0 };
 	struct pathwalk w;
 	struct err why = { 0 };
 	int fd = pathwalk_open(path, &policy, &w, &why);
 	if (fd < 0) {
-		if (e && why.code)
+		if (why.code)
 			*e = why;
 		else
 			err_errno(e, -fd, "'%s'", path);
 		return fd;
 	}
-	found.is_public = s.is_searchable && (w.st.st_mode & S_IROTH);
-	fd = check_file(&s, &w, found.is_public, e);
+	*ret = (struct safeopen_file){ .st = w.st };
+	memcpy(ret->name, w.name, sizeof(ret->name));
+	ret->is_public = s.is_searchable && (w.st.st_mode & S_IROTH);
+	fd = check_file(&s, &w, ret->is_public, e);
 	if (fd == 0) {
 		fd = pathwalk_open_found(&w, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		if (fd < 0)
 			err_errno(e, -fd, "'%s'", path);
 	}
-	if (fd >= 0 && ret) {
-		found.st = w.st;
-		memcpy(found.name, w.name, sizeof(found.name));
-		*ret = found;
-	}
 	pathwalk_close(&w);
+	return fd;
+}
+
+/* ---- file systems that may wait --------------------------------------------------- */
+
+struct safeopen_waits {
+	struct fstype_cache types;
+	struct helper_cost cost;
+};
+
+struct safeopen_waits *safeopen_waits_new(void)
+{
+	return calloc(1, sizeof(struct safeopen_waits));
+}
+
+void safeopen_waits_free(struct safeopen_waits *w)
+{
+	if (w)
+		helper_reap(&w->cost);
+	free(w);
+}
+
+struct slow_open {
+	const char *path;
+	const struct safeopen_rule *rule;
+};
+
+struct answer {
+	int code;                  /* 0 or -errno */
+	bool is_copied;            /* else a descriptor comes with it */
+	struct safeopen_file found;
+	struct err why;
+};
+static_assert(sizeof(struct answer) <= HELPER_ANSWER_BYTES_MAX, "an answer is one message");
+
+static int run_open(void *ctx, void *answer, int copy_fd, uint64_t n_bytes_max)
+{
+	const struct slow_open *s = ctx;
+	struct answer *a = answer;
+	struct stat st;
+	mode_t mode;
+	int fd = open_file(s->path, s->rule, NULL, &a->found, &a->why);
+	a->code = fd < 0 ? fd : 0;
+	if (fd < 0 || fstype_of(NULL, fd, 0, &mode) == FSTYPE_LOCAL)
+		return fd;
+	a->is_copied = true;
+	a->code = helper_copy(fd, copy_fd, n_bytes_max, &st);
+	if (a->code < 0)
+		err_errno(&a->why, -a->code, "'%s'", s->path);
+	return -1;
+}
+
+static int open_slowly(const char *path, const struct safeopen_rule *rule,
+		       struct safeopen_file *ret, struct err *e)
+{
+	struct slow_open s = { .path = path, .rule = rule };
+	const struct helper_job job = { .run = run_open, .ctx = &s, .keep = { rule->root_fd, -1 },
+		.n_answer_bytes = sizeof(struct answer) };
+	struct answer a;
+	CLEANUP_CLOSE int fd = -1, copy = -1;
+	int r = helper_ask(&rule->waits->cost, &job, &a, &fd, &copy);
+	if (r == -ETIMEDOUT)
+		return err_set(e, ETIMEDOUT, "'%s' is on a file system that did not answer in time",
+			       path);
+	if (r < 0)
+		return err_errno(e, -r, "'%s'", path);
+	if (a.code < 0) {
+		*e = a.why;
+		return a.code;
+	}
+	*ret = a.found;
+	return a.is_copied ? TAKE_FD(copy) : TAKE_FD(fd);
+}
+
+int safeopen_file(const char *path, const struct safeopen_rule *rule, struct safeopen_file *ret,
+		  struct err *e)
+{
+	struct safeopen_file found;
+	struct err why = { 0 };
+	int fd = open_file(path, rule, rule->waits ? &rule->waits->types : NULL, &found, &why);
+	if (fd == -EREMOTE && rule->waits)
+		fd = open_slowly(path, rule, &found, &why);
+	if (fd < 0 && e)
+		*e = why;
+	if (fd >= 0 && ret)
+		*ret = found;
 	return fd;
 }

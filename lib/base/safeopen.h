@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 struct err;
+struct safeopen_waits;
 
 #define SAFEOPEN_NO_USER ((uid_t)-1)
 
@@ -41,10 +42,17 @@ struct safeopen_rule {
 	uid_t user;
 	int root_fd;               /* what "/" means, and what ".." and links cannot leave, or -1 */
 	uint64_t n_bytes_max;      /* larger files are refused; 0: no limit */
+	/* Where a path leads to a file system that may wait for a server or a daemon, a helper
+	 * process with a deadline opens the file, and copies it (helper.h).  NULL: just wait. */
+	struct safeopen_waits *waits;
 };
 
+struct safeopen_waits *safeopen_waits_new(void);  /* NULL: no memory */
+void safeopen_waits_free(struct safeopen_waits *w);
+
 struct safeopen_file {
-	struct stat st;            /* before it was opened: use this size from then on */
+	struct stat st;            /* before it was opened: use this size from then on.  With
+				    * rule.waits the descriptor may be that of a copy. */
 	char name[NAME_MAX + 1];   /* its own name, after all links */
 	bool is_public;            /* with SAFEOPEN_SHOWN: it is world-readable */
 };
@@ -52,7 +60,8 @@ struct safeopen_file {
 /*
  * Opens the file at path.  ret may be NULL.  Returns a descriptor (O_CLOEXEC), or
  *  -EINVAL: it is not a regular file
- *  -EFBIG:  it is larger than n_bytes_max
+ *  -EFBIG:  it is larger than n_bytes_max, or too large for a copy
+ *  -ETIMEDOUT: its file system did not answer in time, now or before
  *  -EPERM:  a link or the file belongs to somebody whom the rule does not name
  *  or -errno of opening it.
  * e, which may be NULL, says why, beginning with the path in quotes.

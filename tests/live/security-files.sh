@@ -194,6 +194,9 @@ if mount_fs "$PROG/spin" slow; then
 	is "$status" 0 'a program on FUSE that answers: nothing is lost'
 	profile 'its functions have names' p.pb.gz 'cum("main") > 0'
 	"$CPROF" record -q --no-symbols -o bare.keep -- fs/file
+	run "$CPROF" report --list '^main$' --disasm p.pb.gz
+	like out '[0-9]  call ' 'report --disasm shows its instructions'
+	cp p.pb.gz shown.keep
 
 	background fs/file 20 10000000
 	target=$pid
@@ -216,7 +219,22 @@ if mount_fs "$PROG/spin" slow; then
 	done
 	in_time 'symbolize with a program there' "$CPROF" symbolize -o p.pb.gz bare.keep
 	like err 'did not deliver in time' 'it reports the loss'
+	in_time 'report --disasm of a program there' "$CPROF" report --list '^main$' --disasm shown.keep
+	is "$status" 1 'it fails'
+	like err 'did not answer in time' 'and says why'
 	kill -KILL "$target"
+	unstick
+
+	printf '%s\n' first second 'public text;' >text.keep
+	printf '#line 3 "%s"\nint main(void) { for (volatile long i = 0; i < 100000000; i++) { } }\n' "$T/fs/file" |
+		gcc -x c -g -O1 -o text-prog.keep -
+	"$CPROF" record -q -o p.pb.gz -- ./text-prog.keep
+	mount_fs text.keep
+	run "$CPROF" report --list '^main$' p.pb.gz
+	like out 'public text' 'source text on FUSE that answers is shown'
+	kill -USR1 "$stuck_pid"
+	in_time 'report --list of source text there' "$CPROF" report --list '^main$' p.pb.gz
+	is "$(grep -c 'not shown: .*did not answer in time' err)" 1 'it says why, once'
 	unstick
 
 	mount_fs "$PROG/spin"
