@@ -259,6 +259,11 @@ static int import_file(struct import *m, struct err *e)
 		return r;
 	filemode_add_inputs(&m->mode, &m->config.path, 1);
 	cprof_importer_run(m->importer, &damage);
+	/* Pages that are gone were read as zeros: an older output is worth more. */
+	if (damage.code == -ESTALE) {
+		*e = damage;
+		return damage.code;
+	}
 	r = write_profiles(m, e);
 	if (r >= 0 && summarize(m, &damage) != 0)
 		return -EIO;

@@ -79,7 +79,7 @@ int cprof_importer_new(const struct cprof_import_config *config,
 void cprof_importer_free(struct cprof_importer *m);
 
 /* Processes all records.  After a failure (a damaged file) with e set, the profile of the records
- * before it can be written. */
+ * before it can be written; but not after -ESTALE: the file was truncated while it was read. */
 int cprof_importer_run(struct cprof_importer *m, struct err *e);
 
 /* Like the functions of the recorder with the same names; valid after run. */

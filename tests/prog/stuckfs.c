@@ -3,6 +3,7 @@
  * contents of FILE, and prints "ready".  After SIGUSR1 it still reads requests, but answers none:
  * every process that then waits for it waits until the program ends, and cannot be killed.
  * stuckfs FOLDER FILE slow: instead answers each read after 50 ms with at most a page.
+ * stuckfs FOLDER FILE cut: the file is truncated to its half by the first read of the other half.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +22,8 @@
 #define REQUEST_BYTES (256u << 10)
 #define FILE_ID 2
 #define PAGE 4096u
+
+enum kind { PLAIN, SLOW, CUT };
 
 static volatile sig_atomic_t is_stuck;
 
@@ -59,7 +62,7 @@ static struct fuse_attr attr_of(uint64_t id, uint64_t n_bytes)
 	};
 }
 
-static void serve(int fd, const char *request, const char *bytes, uint64_t n_bytes, bool is_slow)
+static void serve(int fd, const char *request, const char *bytes, uint64_t n_bytes, enum kind kind)
 {
 	const struct fuse_in_header *in = (const void *)request;
 	const void *arg = in + 1;
@@ -99,7 +102,9 @@ static void serve(int fd, const char *request, const char *bytes, uint64_t n_byt
 		const struct fuse_read_in *r = arg;
 		uint64_t left = r->offset < n_bytes ? n_bytes - r->offset : 0;
 		size_t n = left < r->size ? (size_t)left : r->size;
-		if (is_slow) {
+		if (kind == CUT && r->offset + n > n_bytes / 2)
+			n = r->offset < n_bytes / 2 ? (size_t)(n_bytes / 2 - r->offset) : 0;
+		if (kind == SLOW) {
 			usleep(50000);
 			n = n < PAGE ? n : PAGE;
 		}
@@ -150,7 +155,7 @@ int main(int argc, char **argv)
 	if (!bytes || !request)
 		return 64;
 	folder = argv[1];
-	bool is_slow = argc > 3 && strcmp(argv[3], "slow") == 0;
+	enum kind kind = argc < 4 ? PLAIN : strcmp(argv[3], "slow") == 0 ? SLOW : CUT;
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
 		perror("stuckfs: /dev/fuse");
@@ -174,6 +179,6 @@ int main(int argc, char **argv)
 		if (n < 0)
 			return 0;  /* unmounted */
 		if (!is_stuck)
-			serve(fd, request, bytes, n_bytes, is_slow);
+			serve(fd, request, bytes, n_bytes, kind);
 	}
 }

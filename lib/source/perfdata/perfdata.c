@@ -421,7 +421,7 @@ static int perfdata_next(struct source *s, struct record *ret_record, struct err
 		}
 	}
 	if (perfdata_is_truncated(p))
-		err_set(&p->failure, EIO, "'%s' was truncated while it was read", p->name);
+		err_set(&p->failure, ESTALE, "'%s' was truncated while it was read", p->name);
 	if (!p->failure.code)
 		return SOURCE_END;
 	if (e)
