@@ -9,9 +9,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* For the handler, which takes no argument. */
+#define WORK_SECONDS 2
+
+/* For the handlers, which take no argument. */
 static const struct outfile *const *abort_file;
 static size_t n_abort_files;
+static void (*work_cleanup)(void);
+static volatile sig_atomic_t work_signal;  /* the first one; 0: none */
 
 static void fill_end_set(sigset_t *set)
 {
@@ -68,12 +72,11 @@ static void end_at_once(int signal)
 	_exit(128 + signal);
 }
 
-void signals_abort_on(const struct outfile *const *unfinished, size_t n)
+/* Ignored signals stay ignored. */
+static void unblock_with(void (*handler)(int signal))
 {
 	sigset_t set;
-	struct sigaction end = { .sa_handler = end_at_once };
-	abort_file = unfinished;
-	n_abort_files = n;
+	struct sigaction end = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	fill_end_set(&set);
 	for (int signal = 1; signal < NSIG; signal++) {
 		struct sigaction now;
@@ -82,6 +85,44 @@ void signals_abort_on(const struct outfile *const *unfinished, size_t n)
 			sigaction(signal, &end, NULL);
 	}
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void signals_abort_on(const struct outfile *const *unfinished, size_t n)
+{
+	abort_file = unfinished;
+	n_abort_files = n;
+	unblock_with(end_at_once);
+}
+
+static void end_work(int signal)
+{
+	if (!work_signal && signal != SIGALRM) {
+		work_signal = signal;
+		alarm(WORK_SECONDS);
+		return;
+	}
+	work_cleanup();
+	end_at_once(work_signal);
+}
+
+void signals_work_begin(const struct outfile *const *unfinished, void (*cleanup)(void))
+{
+	const struct sigaction late = { .sa_handler = end_work, .sa_flags = SA_RESTART };
+	abort_file = unfinished;
+	n_abort_files = unfinished ? 1 : 0;
+	work_cleanup = cleanup;
+	work_signal = 0;
+	sigaction(SIGALRM, &late, NULL);
+	unblock_with(end_work);
+}
+
+bool signals_work_end(void)
+{
+	signals_hold();
+	alarm(0);
+	abort_file = NULL;
+	n_abort_files = 0;
+	return work_signal != 0;
 }
 
 static struct mapguard_table maps;

@@ -35,6 +35,12 @@ void signals_abort_on(const struct outfile *const *unfinished, size_t n);
  * (base/mapguard.h). */
 struct mapguard_table *signals_guard_maps(void);
 
+/* Work that may take long, in a program that has nothing to save: SIGINT, SIGTERM or SIGHUP then
+ * ends it after two seconds, unless signals_work_end comes first, and a second one at once.
+ * unfinished (NULL: none) is removed then, and cleanup is called, in the handler. */
+void signals_work_begin(const struct outfile *const *unfinished, void (*cleanup)(void));
+bool signals_work_end(void);  /* has a signal come? */
+
 /* Blocks SIGINT, SIGTERM and SIGHUP again, while files get their names. */
 void signals_hold(void);
 

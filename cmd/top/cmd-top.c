@@ -11,10 +11,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STEP_MS 100
+#define COMMAND_END_NS UINT64_C(1500000000)
 
 static void take_signals(struct top_state *top)
 {
@@ -27,6 +30,38 @@ static void take_signals(struct top_state *top)
 	}
 	if (top->screen.is_open && top_screen_signals(&top->screen))
 		top_refresh_draw(top);
+}
+
+/* For the handler, which takes no argument: the command to end; 0: none. */
+static volatile sig_atomic_t command_pid;
+
+static void end_command_at_once(void)
+{
+	top_screen_abandon();
+	if (command_pid > 0) {
+		kill(command_pid, SIGTERM);
+		kill(command_pid, SIGCONT);
+	}
+}
+
+void top_work_begin(struct top_state *top, const struct outfile *const *unfinished)
+{
+	const struct launch *l = &top->launch;
+	command_pid = l->ended ? 0 : l->pid;
+	signals_work_begin(unfinished, end_command_at_once);
+}
+
+void top_work_end(struct top_state *top)
+{
+	top->quit |= signals_work_end();
+}
+
+static int take_refresh(struct top_state *top, struct err *e)
+{
+	top_work_begin(top, NULL);
+	int r = top_refresh_take(top, e);
+	top_work_end(top);
+	return r;
 }
 
 /* Records until until_ns, or for one step if that is sooner; *ret_gone: the target has ended. */
@@ -52,7 +87,7 @@ static int record_step(struct top_state *top, uint64_t until_ns, bool *ret_gone,
 
 static int show_last(struct top_state *top, struct err *e)
 {
-	int r = top_refresh_take(top, e);
+	int r = take_refresh(top, e);
 	top->ended = true;
 	top->frozen = false;
 	top_keys_show(top, "the target has ended; q quits, w writes a profile");
@@ -80,7 +115,7 @@ static int run_loop(struct top_state *top, struct err *e)
 			r = show_last(top, e);
 			if (r < 0)
 				return r;
-			top->quit = top->o.batch > 0;
+			top->quit |= top->o.batch > 0;
 		}
 		uint64_t now = clock_monotonic_ns();
 		if (now < next_ns)
@@ -88,11 +123,11 @@ static int run_loop(struct top_state *top, struct err *e)
 		next_ns = now + top->o.interval_ns;
 		if (top->frozen || top->ended)
 			continue;
-		r = top_refresh_take(top, e);
+		r = take_refresh(top, e);
 		if (r < 0)
 			return r;
 		top_refresh_draw(top);
-		top->quit = top->o.batch && ++n >= top->o.batch;
+		top->quit |= top->o.batch && ++n >= top->o.batch;
 	}
 	return 0;
 }
@@ -197,21 +232,26 @@ static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 	return 0;
 }
 
+/* Waits a little for its end; it may ignore the signal. */
 static void end_command(struct top_state *top)
 {
+	const struct timespec step = { .tv_nsec = 10000000 };
 	struct launch *l = &top->launch;
-	sigset_t none;
-	sigemptyset(&none);
 	if (!l->pid || l->ended || l->go_fd >= 0)
 		return;
 	kill(l->pid, SIGTERM);
 	kill(l->pid, SIGCONT);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	launch_reap(l, true);
+	uint64_t end_ns = clock_monotonic_ns() + COMMAND_END_NS;
+	while (!launch_reap(l, false) && clock_monotonic_ns() < end_ns)
+		nanosleep(&step, NULL);
+	if (!l->ended)
+		fprintf(stderr, "cprof top: the command ignores SIGTERM and goes on: pid %d\n",
+			(int)l->pid);
 }
 
 static void top_done(struct top_state *top)
 {
+	signals_abort_on(NULL, 0);
 	end_command(top);
 	realtime_stop(&top->realtime);
 	launch_done(&top->launch);

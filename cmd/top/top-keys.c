@@ -20,10 +20,14 @@ static int write_file(struct top_state *top, const char *name, const char *comme
 	int r = outfile_open(&f, name, e);
 	if (r < 0)
 		return r;
+	const struct outfile *const unfinished = &f;
+	top_work_begin(top, &unfinished);
 	r = top_tally_write(&top->tally[top->event], top->thread, comment, outfile_write, &f, e);
 	outfile_error(&f, e);
 	filemode_apply(&top->o.mode, &f);
-	return r < 0 ? r : outfile_commit(&f, 1, e);
+	r = r < 0 ? r : outfile_commit(&f, 1, e);
+	top_work_end(top);
+	return r;
 }
 
 static void write_profile(struct top_state *top)

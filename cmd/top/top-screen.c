@@ -164,6 +164,11 @@ void top_screen_close(struct top_screen *s)
 	s->is_open = false;
 }
 
+void top_screen_abandon(void)
+{
+	leave_screen();
+}
+
 bool top_screen_signals(struct top_screen *s)
 {
 	struct signalfd_siginfo info;

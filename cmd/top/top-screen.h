@@ -33,6 +33,9 @@ int top_screen_check(struct err *e);
 int top_screen_open(struct top_screen *s, struct err *e);
 void top_screen_close(struct top_screen *s);
 
+/* Restores the terminal before the program ends.  Async-signal-safe. */
+void top_screen_abandon(void);
+
 /* The next key pressed; TOP_SCREEN_NONE: none. */
 int top_screen_key(struct top_screen *s);
 

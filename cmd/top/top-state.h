@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct outfile;
+
 struct top_options {
 	uint64_t batch;                /* number of refreshes; 0: on the screen */
 	uint64_t interval_ns, window_ns, symbol_timeout_ns, limit;
@@ -54,6 +56,11 @@ extern const struct argp top_argp;
 
 /* cmd/top/top-opts.c: parses, or prints what is wrong and exits with status 64. */
 void top_opts_parse(struct top_state *top, int argc, char **argv);
+
+/* cmd/top/cmd-top.c: around what may take long.  A signal then ends the program after two seconds,
+ * and a second one at once; it removes the unfinished file, if there is one. */
+void top_work_begin(struct top_state *top, const struct outfile *const *unfinished);
+void top_work_end(struct top_state *top);
 
 /* cmd/top/top-refresh.c */
 

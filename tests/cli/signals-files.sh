@@ -47,4 +47,5 @@ check 'convert to a profile' interrupted convert -o result --to=pprof text.keep
 check 'convert from a profile' interrupted convert -o result --to=folded big.keep.pb.gz
 check 'symbolize' interrupted symbolize -o result big.keep.pb.gz
 check 'a page' interrupted report --html=result big.keep.pb.gz
+check 'a flame graph' interrupted report --svg=result big.keep.pb.gz
 finish
