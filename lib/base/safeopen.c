@@ -195,7 +195,11 @@ static int run_open(void *ctx, void *answer, int copy_fd, uint64_t n_bytes_max)
 		return fd;
 	a->is_copied = true;
 	a->code = helper_copy(fd, copy_fd, n_bytes_max, &st);
-	if (a->code < 0)
+	if (a->code == -EFBIG)
+		err_set(&a->why, EFBIG, "'%s' is on a file system that may not answer, and is "
+			"larger than the %llu MiB that may be copied", s->path,
+			(unsigned long long)n_bytes_max >> 20);
+	else if (a->code < 0)
 		err_errno(&a->why, -a->code, "'%s'", s->path);
 	return -1;
 }
