@@ -174,6 +174,14 @@ static void explain_paranoid(struct context *c)
 {
 	const struct evspec *s = c->request->spec;
 	bool can_drop_kernel = !s || !(s->only_kernel || evspec_in_kernel(s));
+	if (c->rights.perfmon) {
+		add_reason(c, "kernel.perf_event_paranoid is %ld: CAP_PERFMON is not enough for "
+			   "this kernel then", c->rights.paranoid);
+		set_command(add_remedy(c, CAPABILITY, "get CAP_SYS_ADMIN (root has it)"),
+			    "cap_sys_admin");
+		add_sysctl(c, "make CAP_PERFMON count");
+		return;
+	}
 	add_reason(c, "kernel.perf_event_paranoid is %ld: without CAP_PERFMON ",
 		   c->rights.paranoid);
 	switch (c->cause) {

@@ -1,6 +1,8 @@
 /*
  * Permission rules, kernel/events/core.c (the same from 4.x to 6.18):
  *
+ * - perf_event_paranoid > 2 is Debian's and Ubuntu's own.  It forbids everything; with Debian 12's
+ *   6.1 CAP_PERFMON is not enough then, only CAP_SYS_ADMIN is
  * - perf_event_paranoid > 1 forbids events without exclude_kernel, > 0 events of a CPU or cgroup
  *   (all tasks), both to processes without CAP_PERFMON or CAP_SYS_ADMIN in the initial user
  *   namespace: EACCES.  Debian's and Ubuntu's kernels have levels 3 and 4, which forbid all events:
@@ -79,6 +81,7 @@ void evcause_rights(const struct host *h, struct evcause_rights *ret)
 	ret->seccomp = status_field(status, "Seccomp", 10, 0) == 2;
 	ret->uid = (long)status_field(status, "Uid", 10, 1);
 	ret->perfmon = caps >> CAP_BIT_PERFMON & 1 || caps >> CAP_BIT_SYS_ADMIN & 1;
+	ret->admin = caps >> CAP_BIT_SYS_ADMIN & 1;
 	ret->ptrace = caps >> CAP_BIT_SYS_PTRACE & 1;
 
 	/* The kernel checks rights in the initial namespace, which maps all ids to themselves. */
@@ -87,7 +90,7 @@ void evcause_rights(const struct host *h, struct evcause_rights *ret)
 	    sscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
 	    (inside || outside || count != UINT32_MAX)) {
 		ret->lost_in_ns = ret->perfmon;
-		ret->perfmon = ret->ptrace = false;
+		ret->perfmon = ret->admin = ret->ptrace = false;
 	}
 }
 
@@ -223,6 +226,8 @@ static enum evcause refused(const struct host *h, const struct evcause_request *
 			return EVCAUSE_PARANOID_TRACE;
 		return all_tasks(r) ? EVCAUSE_PARANOID_CPU : EVCAUSE_PARANOID_KERNEL;
 	}
+	if (!own.admin && own.paranoid > 2)
+		return EVCAUSE_PARANOID_ALL;
 	if (!own.perfmon && is_probe(h, r))
 		return EVCAUSE_PROBE;
 	if (!all_tasks(r) && r->pid > 0 && !own.perfmon && !own.ptrace) {

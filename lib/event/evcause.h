@@ -77,6 +77,7 @@ void evcause_unit(const struct host *h, unsigned type, struct evcause_unit *ret)
 struct evcause_rights {
 	long paranoid;      /* kernel.perf_event_paranoid: -1 .. 4 */
 	bool perfmon;       /* CAP_PERFMON or CAP_SYS_ADMIN, and it counts */
+	bool admin;         /* CAP_SYS_ADMIN, likewise */
 	bool ptrace;        /* CAP_SYS_PTRACE, and it counts */
 	bool lost_in_ns;    /* has CAP_PERFMON, but only in its own user namespace */
 	bool seccomp;       /* a filter is installed */
