@@ -22,7 +22,7 @@
 guest_here=$CPROF_SOURCE_ROOT/tests/guest
 guest_build=$CPROF_BUILD_ROOT/guest-arm64
 guest_programs='tests/prog/serial tests/prog/parallel tests/prog/shortthreads tests/prog/spin
-	tests/guest/work tests/guest/work-frameless tests/guest/work-signed tests/guest/kick'
+	tests/guest/work tests/guest/work-frameless tests/guest/work-signed tests/guest/kick tests/guest/as'
 
 # guest_setup [--perf] [--bash] [--libs]: prepares the guest and builds cprof for arm64; skips the
 # script if the packages are not available. --perf: also prepares the guest that contains perf.
