@@ -255,6 +255,7 @@ struct cprof_stats {
 	uint32_t n_readers;            /* threads that read samples now */
 	uint64_t switch_period_max;    /* one of so many switches was sampled, at the least; 0: none
 					* was */
+	const char *waits_from;        /* how waits were measured; static, NULL: they were not */
 	bool kernel_filter;            /* scope cpu: the kernel drops samples of other tasks */
 	size_t n_scope_changes;        /* see cprof_recorder_scope_change */
 	uint32_t n_readers_max;        /* the most at any time */

@@ -11,6 +11,7 @@
 #include "base/host.h"
 #include "engine/threadcache.h"
 #include "engine/waitcount.h"
+#include "engine/waits-polls.h"
 #include "labels/samplelabels.h"
 #include "source/record.h"
 #include "source/share.h"
@@ -398,7 +399,11 @@ void engine_add_look(struct engine *g, const struct record *r, const struct wait
 		look.at = waits_place(g, &at);
 		look.at.reason = seen->at.reason;
 	}
-	waits_looks_add(&g->waits, &look);
+	set_waits_window(g);
+	if (look.is_poll)
+		waits_polls_add(&g->waits, &look);
+	else
+		waits_looks_add(&g->waits, &look);
 }
 
 void engine_settle(struct engine *g, uint64_t now_ns)

@@ -89,6 +89,10 @@ struct waits_look {
 	uint64_t from_ns, to_ns;
 	bool is_waiting, is_disk;
 	struct waits_place at;
+	/* Without records (waits-polls.h): since the poll at since_ns, the thread ran and waited
+	 * for a CPU that long, and ran that often. */
+	bool is_poll;
+	uint64_t since_ns, run_ns, ready_ns, n_runs;
 };
 
 #define WAITS_N_RESTS 4

@@ -435,17 +435,22 @@ static void settle_unknown(struct waits_thread *t)
 	t->is_out = true;
 }
 
+void waits_count_until(struct waits *w, struct waits_thread *t, uint64_t time_ns)
+{
+	if (t->is == WAITS_OFF_CPU)
+		count_wait(w, t, time_ns, false);
+	else
+		add_run(w, t, time_ns);
+	count_run(w, t, 0);
+}
+
 void waits_settle(struct waits *w, uint64_t now_ns)
 {
 	for (size_t i = 0; i < w->thread.n; i++) {
 		struct waits_thread *t = &w->thread.v[i];
 		if (t->is == WAITS_UNKNOWN)
 			settle_unknown(t);
-		if (t->is == WAITS_OFF_CPU)
-			count_wait(w, t, now_ns, false);
-		else
-			add_run(w, t, now_ns);
-		count_run(w, t, 0);
+		waits_count_until(w, t, now_ns);
 		flush_pool(w, t);
 	}
 }

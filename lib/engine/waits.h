@@ -71,6 +71,9 @@ void waits_wake(struct waits *w, uint32_t tid, uint64_t weight, struct waits_pla
 void waits_clock(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		 struct waits_place at);
 
+/* Counts what the thread has done up to then, as it goes on. */
+void waits_count_until(struct waits *w, struct waits_thread *t, uint64_t time_ns);
+
 /* A thread that existed before the first record. */
 void waits_add_thread(struct waits *w, uint32_t pid, uint32_t tid);
 

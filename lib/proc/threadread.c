@@ -196,3 +196,31 @@ int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct thr
 	*ret_sample = r;
 	return t->is_waiting || strncmp(line, "running", 7) == 0 ? 0 : -EAGAIN;
 }
+
+/* kernel/sched/stats.h: "run wait runs"; Documentation/scheduler/sched-stats.rst. */
+bool threadread_parse_times(const char *line, struct threadread_times *ret)
+{
+	unsigned long long v[3];
+	char *end;
+	for (size_t i = 0; i < 3; i++) {
+		if (*line < '0' || *line > '9')
+			return false;
+		errno = 0;
+		v[i] = strtoull(line, &end, 10);
+		if (errno || (i < 2 && *end != ' ') || (i == 2 && *end && *end != '\n'))
+			return false;
+		line = end + 1;
+	}
+	*ret = (struct threadread_times){ v[0], v[1], v[2] };
+	return true;
+}
+
+int threadread_times(const struct host *h, uint32_t pid, uint32_t tid, struct threadread *t,
+		     struct threadread_times *ret)
+{
+	char line[LINE_BYTES_MAX];
+	if (!open_process(h, pid, t))
+		return -ESRCH;
+	ssize_t n = read_text(t, tid, "schedstat", line, sizeof(line));
+	return n < 0 ? (int)n : threadread_parse_times(line, ret) ? 0 : -EINVAL;
+}

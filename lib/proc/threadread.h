@@ -45,6 +45,13 @@ struct threadread {
 int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct threadread_regs regs,
 		    struct threadread *t, struct record *ret_sample);
 
+/* The scheduler's account of a thread: how long it ran and how long it waited for a CPU, and how
+ * often it got one.  -errno as above, or -EINVAL. */
+struct threadread_times { uint64_t run_ns, ready_ns, n_runs; };
+int threadread_times(const struct host *h, uint32_t pid, uint32_t tid, struct threadread *t,
+		     struct threadread_times *ret);
+bool threadread_parse_times(const char *line, struct threadread_times *ret);
+
 /* Closes the files that threadread_look keeps open from one thread of a process to the next.  A
  * process may start another program, so they must not stay open for long. */
 void threadread_close(struct threadread *t);

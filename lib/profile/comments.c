@@ -50,6 +50,8 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 		say(c, failed, "thread time: %.6f s in %.6f s, %.3f threads on average",
 		    (double)ev->value / 1e9, seconds,
 		    seconds > 0 ? (double)ev->value / 1e9 / seconds : 0.0);
+		if (st->waits_from)
+			say(c, failed, "waits measured by: %s", st->waits_from);
 		if (ev->no_stack_ns)
 			say(c, failed, "waits without a stack: %.6f s",
 			    (double)ev->no_stack_ns / 1e9);

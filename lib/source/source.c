@@ -7,7 +7,21 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
+
+void source_read_facts(struct source_facts *f, uint32_t n_cpus)
+{
+	struct utsname u;
+	if (uname(&u) == 0) {
+		snprintf(f->kernel_release, sizeof(f->kernel_release), "%s", u.release);
+		snprintf(f->arch, sizeof(f->arch), "%s", u.machine);
+		snprintf(f->hostname, sizeof(f->hostname), "%s", u.nodename);
+	}
+	f->n_cpus = n_cpus;
+	f->running_kernel = true;
+}
 
 void source_close(struct source *s)
 {

@@ -121,7 +121,7 @@ static inline int source_next(struct source *s, struct record *ret_record, struc
 	return s->ops->next(s, ret_record, e);
 }
 void source_close(struct source *s);
-
+void source_read_facts(struct source_facts *f, uint32_t n_cpus);  /* of this machine */
 /*
  * From now on next leaves records that are younger than until_ns (CLOCK_MONOTONIC) for later.  If
  * that is the present time, the source is idle when all records written up to now were delivered.

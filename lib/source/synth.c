@@ -100,6 +100,14 @@ static void give_comm(int task_fd, pid_t pid, pid_t tid, uint64_t time_ns, synth
 	sink(ctx, &r);
 }
 
+void synth_thread(const struct host *h, pid_t pid, pid_t tid, uint64_t time_ns,
+		  synth_sink_fn *sink, void *ctx)
+{
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%d/task", pid);
+	if (fd >= 0)
+		give_comm(fd, pid, tid, time_ns, sink, ctx);
+}
+
 static int give_comms(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink,
 		      void *ctx)
 {

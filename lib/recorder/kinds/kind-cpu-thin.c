@@ -165,6 +165,11 @@ int kind_cpu_thin_timeout_ms(const struct kind_session *k)
 void kind_cpu_thin_stats(const struct kind_session *k, struct cprof_stats *ret)
 {
 	const struct kind_cpu *c = k->state;
-	if (kind_cpu_waits_any(c) && !c->waits.only_looks)
+	if (!kind_cpu_waits_any(c))
+		return;
+	if (!c->waits.only_looks)
 		ret->switch_period_max = c->waits.switches.rate.period_max;
+	ret->waits_from = c->waits.only_polls ? "/proc, every 10 ms: perf events are closed" :
+			  c->waits.only_looks ? "records of switches, and stacks from /proc" :
+			  "samples of switches";
 }

@@ -61,18 +61,21 @@ int kind_cpu_waits_check(const struct kind_session *k, struct err *e)
 	return -EINVAL;
 }
 
-/* May this process sample the kernel's side of its own threads? */
+/* May this process sample the kernel's side of its own threads?  An event could open and deliver
+ * nothing, so it must have counted a switch. */
 static int try_switches(const struct evopen *open)
 {
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(a),
-		.config = PERF_COUNT_SW_CONTEXT_SWITCHES, .sample_period = 1, .disabled = 1,
+		.config = PERF_COUNT_SW_CONTEXT_SWITCHES, .sample_period = 1,
 	};
-	int fd = open->fn(&a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	uint64_t n_switches = 0;
+	CLEANUP_CLOSE int fd = open->fn(&a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	close(fd);
-	return 0;
+	nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+	ssize_t n = read(fd, &n_switches, sizeof(n_switches));
+	return n == (ssize_t)sizeof(n_switches) && n_switches == 0 ? -EACCES : 0;
 }
 
 /* One event samples switches for all profiles of waits; the others never happen. */
@@ -204,13 +207,16 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 	struct kind_cpu *c = k->state;
 	if (!kind_cpu_waits_any(c))
 		return 0;
-	int r = try_switches(&c->open);
+	c->waits.only_polls = kind_cpu_polls_needed(k);
+	int r = c->waits.only_polls ? -EACCES : try_switches(&c->open);
 	bool is_denied = r == -EACCES || r == -EPERM;
 	c->waits.only_looks = is_denied || (!find_code(k) && has_locks(c));
 	choose_source(k, c->waits.only_looks);
 	choose_roles(k);
 	choose_quanta(k);
 	kind_cpu_thin_choose(k);
+	if (c->waits.only_polls)
+		return 0;
 	if (c->waits.only_looks)
 		log_line(k->log, LOG_NOTE, "waits: exact times by records of switches, stacks of "
 			 "waiting threads from /proc: %s", is_denied ?
@@ -224,7 +230,7 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 
 /* ---- looks ----------------------------------------------------------------------------- */
 
-static enum waits_reason reason_of(long number)
+enum waits_reason kind_cpu_waits_reason(long number)
 {
 #ifdef SYS_futex_waitv
 	if (number == SYS_futex_waitv)
@@ -253,12 +259,12 @@ static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint3
 	r.event = w->event;
 	engine_add_look(g, &r, &(struct waits_look){
 		.from_ns = w->look->from_ns, .is_waiting = w->look->is_waiting,
-		.is_disk = w->look->is_disk, .at.reason = reason_of(w->look->syscall),
+		.is_disk = w->look->is_disk, .at.reason = kind_cpu_waits_reason(w->look->syscall),
 	});
 	return 0;
 }
 
-static bool is_first_target(const struct cprof_config *c, const struct procs_thread *t)
+bool kind_cpu_waits_is_first(const struct cprof_config *c, const struct procs_thread *t)
 {
 	for (size_t i = 0; i < c->n_pids; i++)
 		if ((uint32_t)c->pid[i] == t->process->pid)
@@ -283,12 +289,14 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 	if (!c->waits.look)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	memcpy(g->waits.code, c->waits.code, sizeof(g->waits.code));
-	g->waits.min_ns = k->config->off_cpu_min_ns;
 	c->waits.can_look = evattr_place_regs(&c->waits.regs.sp, &c->waits.regs.pc);
+	g->waits.min_ns = k->config->off_cpu_min_ns;
+	if (c->waits.only_polls)
+		return kind_cpu_polls_started(k, g, e);
 	/* Looking may create threads. */
 	for (size_t i = 0; i < g->procs.n_threads; i++) {
 		const struct procs_thread *t = g->procs.thread[i];
-		if (!t->process || !is_first_target(k->config, t))
+		if (!t->process || !kind_cpu_waits_is_first(k->config, t))
 			continue;
 		if (!VEC_PUSH(&first, ((struct first_thread){ t->process->pid, t->tid })))
 			return err_errno(e, ENOMEM, "cannot set up recording");
@@ -324,6 +332,11 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 			     .start_cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) };
 	if (!w->look)
 		return;
+	if (w->only_polls) {
+		if (w->polls)
+			kind_cpu_polls_drained(k, g);
+		return;
+	}
 	kind_cpu_thin_drained(k, g);
 	if (!w->can_look || l.start_ns < w->next_ns)
 		return;
@@ -338,6 +351,8 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 {
 	const struct kind_cpu_waits *w = &((const struct kind_cpu *)k->state)->waits;
+	if (w->only_polls)
+		return kind_cpu_polls_timeout_ms(k);
 	uint64_t now_ns = clock_monotonic_ns();
 	int thin_ms = kind_cpu_thin_timeout_ms(k);
 	if (!w->can_look || (!w->only_looks && thin_ms < 0))

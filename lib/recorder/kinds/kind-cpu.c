@@ -264,8 +264,8 @@ static int open_events(struct kind_session *k, struct err *e)
 		return r;
 	kind_cpu_choose_callgraph(k);
 	r = kind_cpu_waits_choose(k, e);
-	if (r < 0)
-		return r;
+	if (r < 0 || c->waits.only_polls)
+		return r < 0 ? r : kind_cpu_polls_open(k, e);
 	attr->only_user = config->only_user;
 	attr->only_kernel = config->only_kernel;
 	attr->start_paused = config->start_paused;
@@ -360,6 +360,7 @@ static void close_state(struct kind_session *k)
 	evspec_list_done(&c->events);
 	free(c->names);
 	free(c->waits.look);
+	kind_cpu_polls_free(c->waits.polls);
 	free(c);
 	k->state = NULL;
 }

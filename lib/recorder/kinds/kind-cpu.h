@@ -29,8 +29,13 @@ struct kind_cpu_thin {
 	uint64_t until_ns;              /* of the present burst or pause */
 };
 
+struct kind_cpu_polls;
+struct procs_thread;
+
 struct kind_cpu_waits {
 	uint32_t event;                 /* the one with records of switches */
+	bool only_polls;                /* there are no perf events at all */
+	struct kind_cpu_polls *polls;   /* NULL: it has not started */
 	bool only_looks;                /* stacks come from /proc */
 	bool can_look, was_denied;
 	struct threadread_regs regs;
@@ -107,6 +112,18 @@ int kind_cpu_scope_init(struct kind_session *k, struct err *e);
 void kind_cpu_scope_drained(struct kind_session *k, const struct engine *g, uint64_t now_ns);
 int kind_cpu_scope_change(struct kind_session *k, enum cprof_scope to, uint64_t now_ns,
 			  const char *why, struct err *e);
+
+enum waits_reason kind_cpu_waits_reason(long syscall);
+bool kind_cpu_waits_is_first(const struct cprof_config *c, const struct procs_thread *t);
+
+/* Without perf events (kind-cpu-polls.c): open replaces that of the kind, the others are called by
+ * those of waits. */
+bool kind_cpu_polls_needed(const struct kind_session *k);
+int kind_cpu_polls_open(struct kind_session *k, struct err *e);
+int kind_cpu_polls_started(struct kind_session *k, struct engine *g, struct err *e);
+void kind_cpu_polls_drained(struct kind_session *k, struct engine *g);
+int kind_cpu_polls_timeout_ms(const struct kind_session *k);
+void kind_cpu_polls_free(struct kind_cpu_polls *l);
 
 /* Samples fewer switches if there are many (kind-cpu-thin.c).  choose runs before the scope is
  * known, use_bursts when it is; the others belong to those of waits, and to the kind's stats. */

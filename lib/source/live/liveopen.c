@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -576,19 +575,6 @@ static int start_merging(struct live *l, struct err *e)
 	return 0;
 }
 
-static void read_facts(struct source_facts *f, size_t n_cpus, bool cpu_wide)
-{
-	struct utsname u;
-	if (uname(&u) == 0) {
-		snprintf(f->kernel_release, sizeof(f->kernel_release), "%s", u.release);
-		snprintf(f->arch, sizeof(f->arch), "%s", u.machine);
-		snprintf(f->hostname, sizeof(f->hostname), "%s", u.nodename);
-	}
-	f->n_cpus = (uint32_t)n_cpus;
-	f->running_kernel = true;
-	f->pause_is_slow = cpu_wide;
-}
-
 /* Keeps the CPUs that are on the list. */
 static int choose_cpus(const char *list, int *cpus, int n)
 {
@@ -652,7 +638,8 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	l->filter = (struct livefilter)LIVEFILTER_NONE;
 	l->options = o;
 	l->opened_ns = clock_now_ns(CLOCK_BOOTTIME);
-	read_facts(&l->source.facts, (size_t)n_online, o.scope == LIVE_CPU);
+	source_read_facts(&l->source.facts, (uint32_t)n_online);
+	l->source.facts.pause_is_slow = o.scope == LIVE_CPU;
 	int r = open_all(l, &o, cpus, (size_t)n_cpus, e);
 	if (r < 0) {
 		source_close(&l->source);

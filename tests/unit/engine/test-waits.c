@@ -2,6 +2,7 @@
 #include "base/budget.h"
 #include "base/err.h"
 #include "engine/waits-looks.h"
+#include "engine/waits-polls.h"
 #include "engine/waits-pool.h"
 #include "engine/waits.h"
 #include "source/record.h"
@@ -331,6 +332,32 @@ static void test_looks(void)
 	waits_done(&w);
 }
 
+static void poll(struct waits *w, uint64_t since_ns, uint64_t to_ns, uint64_t run_ns,
+		 uint64_t ready_ns, uint32_t stack)
+{
+	waits_polls_add(w, &(struct waits_look){
+		.pid = 7, .tid = 8, .is_poll = true, .since_ns = since_ns, .from_ns = to_ns,
+		.to_ns = to_ns, .run_ns = run_ns, .ready_ns = ready_ns, .n_runs = 2,
+		.is_waiting = stack != STACKS_NONE, .at.stack = stack,
+	});
+}
+
+static void test_polls(void)
+{
+	struct waits w;
+	begin(&w);
+	w.has_clock = true;
+	w.start_ns = 1000;
+	poll(&w, 1000, 1000, 0, 0, 1);
+	poll(&w, 2000, 2100, 30, 10, 2);
+	poll(&w, 2100, 2200, 500, 10, STACKS_NONE);
+	waits_settle(&w, 2300);
+	tap_int((long long)sum_ns, 1300, "polls cover all of the time");
+	end(&w, "8:blocked:1:1000*0 8:running:?:30*0 8:runnable:2:10*0 8:blocked:1:30*0 "
+	    "8:blocked:2:30*2 8:running:?:100*0 8:running:?:100*0",
+	    "a poll divides what was blocked, and no more time than there was");
+}
+
 /* ---- only some waits have a stack ----------------------------------------------------------- */
 
 static uint64_t count_of(const char *piece)
@@ -654,6 +681,7 @@ int main(void)
 	test_lost();
 	test_ends();
 	test_looks();
+	test_polls();
 	test_thinned();
 	test_engine();
 	test_quanta();

@@ -37,6 +37,19 @@ static void test_states(void)
 	tap_int(threadread_state(""), 0, "so is everything");
 }
 
+static void test_times(void)
+{
+	struct threadread_times t = { 0 };
+	tap_ok(threadread_parse_times("1047463 14600 3\n", &t), "a thread's account");
+	tap_ok(t.run_ns == 1047463 && t.ready_ns == 14600 && t.n_runs == 3, "its three numbers");
+	static const char *const bad[] = {
+		"", "1 2\n", "1 2 \n", " 1 2 3\n", "1 2 3 4\n", "1 -2 3\n", "x 2 3",
+		"99999999999999999999 2 3",
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		tap_ok(!threadread_parse_times(bad[i], &t), "bad account %zu", i);
+}
+
 static long waiting_tid;
 
 static void *wait_in_thread(void *unused)
@@ -91,6 +104,7 @@ int main(void)
 	host_open(&h, NULL, NULL, NULL, NULL);
 	test_lines();
 	test_states();
+	test_times();
 	test_threads(&h);
 	host_close(&h);
 	return tap_done();
