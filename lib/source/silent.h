@@ -1,7 +1,7 @@
 #ifndef CPROF_SOURCE_SILENT_H
 #define CPROF_SOURCE_SILENT_H
 
-/* A source without records, for recordings that read /proc instead: where perf events are closed. */
+/* A source without records, for recordings that read /proc where perf events are closed. */
 
 struct err;
 struct source;

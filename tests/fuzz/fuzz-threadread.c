@@ -1,4 +1,4 @@
-/* Text as in the files "syscall" and "stat" of a thread in /proc. */
+/* Text as in the files "syscall", "stat" and "schedstat" of a thread in /proc. */
 
 #include "proc/threadread.h"
 
@@ -23,6 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(number == -7);
 	char state = threadread_state(text);
 	assert(!state || memchr(text, state, size));
+	struct threadread_times times = { .n_runs = UINT64_MAX };
+	if (!threadread_parse_times(text, &times))
+		assert(times.n_runs == UINT64_MAX && !times.run_ns);
 	free(text);
 	return 0;
 }

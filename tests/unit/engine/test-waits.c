@@ -263,6 +263,70 @@ static void test_ends(void)
 	end(&w, "", "an id that is used again has no wait of its old owner");
 }
 
+/* ---- several threads ------------------------------------------------------------------------ */
+
+/* A record of another process than 7. */
+static void other(struct waits *w, uint64_t time_ns, uint32_t type, uint32_t pid, bool is_out)
+{
+	struct record r = at(time_ns, type, pid);
+	r.pid = pid;
+	if (type == PERF_RECORD_COMM)
+		r.comm = (struct record_comm){ .comm = "new", .exec = true };
+	else if (type == PERF_RECORD_FORK)
+		r.fork = (struct record_fork){ .ppid = 7, .ptid = 7, .time_ns = time_ns };
+	else
+		r.context_switch.out = is_out;
+	waits_feed(w, &r);
+}
+
+static void test_processes(void)
+{
+	struct waits w;
+	begin(&w);
+	in(&w, 0, 7);
+	other(&w, 100, PERF_RECORD_FORK, 20, false);
+	sample(&w, 110, 7, 1);
+	out(&w, 111, 7, false);
+	other(&w, 130, PERF_RECORD_SWITCH, 20, false);
+	other(&w, 150, PERF_RECORD_COMM, 20, false);
+	in(&w, 170, 7);
+	end(&w, "20:runnable:?:30*0 7:blocked:1:60*1",
+	    "the parent of a vfork waits until its child executes, which ends no wait of it");
+
+	begin(&w);
+	in(&w, 0, 8);
+	sample(&w, 100, 8, 1);
+	out(&w, 101, 8, true);
+	in(&w, 200, 8);
+	sample(&w, 210, 8, 2);
+	out(&w, 211, 8, false);
+	in(&w, 5000, 8);
+	end(&w, "8:preempted:1:100*1 8:blocked:2:4790*1",
+	    "throttled by its cgroup, then stopped: two kinds of waits");
+
+	begin(&w);
+	sample(&w, 200, 8, 1);
+	in(&w, 150, 8);
+	out(&w, 201, 8, false);
+	in(&w, 300, 8);
+	sample(&w, 290, 8, 2);
+	out(&w, 320, 8, false);
+	in(&w, 310, 8);
+	waits_settle(&w, 400);
+	tap_ok(sum_ns <= 400, "records that arrive too late invent no time");
+	waits_done(&w);
+
+	begin(&w);
+	in(&w, 100, 8);
+	out(&w, 90, 8, false);
+	out(&w, 200, 8, false);
+	out(&w, 200, 8, false);
+	in(&w, 250, 8);
+	in(&w, 250, 8);
+	tap_ok(sum_ns <= 250, "nor do those that arrive twice");
+	waits_done(&w);
+}
+
 /* ---- looks --------------------------------------------------------------------------------- */
 
 static uint32_t unread[8], n_unread, unread_max;
@@ -680,6 +744,7 @@ int main(void)
 	test_runs();
 	test_lost();
 	test_ends();
+	test_processes();
 	test_looks();
 	test_polls();
 	test_thinned();
