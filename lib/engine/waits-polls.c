@@ -29,7 +29,8 @@ static enum waits_state state_at(struct waits_place at, bool is_disk)
 static void count_between(struct waits *w, const struct waits_thread *t,
 			  const struct waits_look *poll)
 {
-	uint64_t from_ns = poll->since_ns > w->start_ns ? poll->since_ns : w->start_ns;
+	uint64_t since_ns = poll->since_ns > t->since_ns ? poll->since_ns : t->since_ns;
+	uint64_t from_ns = since_ns > w->start_ns ? since_ns : w->start_ns;
 	uint64_t to_ns = poll->to_ns < w->end_ns ? poll->to_ns : w->end_ns;
 	uint64_t ns = to_ns > from_ns ? to_ns - from_ns : 0;
 	uint64_t run_ns = poll->run_ns < ns ? poll->run_ns : ns;
@@ -57,16 +58,19 @@ void waits_polls_add(struct waits *w, const struct waits_look *poll)
 			return;
 		t->since_ns = poll->since_ns;
 	}
-	if (t->is != WAITS_UNKNOWN) {
-		waits_count_until(w, t, poll->since_ns);
-		count_between(w, t, poll);
-	} else {
-		count_between(w, t, poll);
+	bool is_first = t->is == WAITS_UNKNOWN;
+	if (t->is == WAITS_OFF_CPU && poll->is_waiting && !poll->run_ns && !poll->n_runs) {
+		t->at = poll->at;  /* of the same wait */
+		return;
 	}
+	if (!is_first)
+		waits_count_until(w, t, poll->since_ns);
+	count_between(w, t, poll);
 	t->since_ns = t->began_ns = poll->to_ns;
 	t->is = poll->is_waiting ? WAITS_OFF_CPU : WAITS_ON_CPU;
 	t->at = poll->is_waiting ? poll->at : waits_nowhere;
-	t->is_counted = t->is_out = true;
+	t->is_counted = !is_first;
+	t->is_out = true;
 	t->look = *poll;
 	t->look.from_ns = poll->to_ns;
 }

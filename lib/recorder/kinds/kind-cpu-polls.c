@@ -36,12 +36,19 @@
 #define CHILDREN_EVERY 10u             /* polls */
 #define POLL_PART 20u                  /* of the time, at most */
 #define CHILDREN_THREADS_MAX 64
-#define NAME_BYTES_MAX 64
+
+/* Mappings are read once in that time (engine/reread-maps.h). */
+#define AGAIN_NS 110000000u
+#define TRIES_MAX 4u
 
 struct polled_thread {
 	uint32_t pid, tid, round;
 	uint64_t since_ns;             /* of the last poll */
 	struct threadread_times times;
+	/* Its stack does not reach its root, maybe because its mappings have changed: when it is
+	 * tried again, and how often it was. */
+	uint64_t again_ns;
+	unsigned n_tries;
 };
 
 struct polled_process {
@@ -100,6 +107,8 @@ int kind_cpu_polls_open(struct kind_session *k, struct err *e)
 		return r;
 	k->source = s;
 	k->only_targets = true;
+	for (size_t i = 0; i < k->n_events; i++)
+		k->event[i].rate = k->event[i].period = 1;
 	copysize_init(&c->copysize, 0, true);
 	log_line(k->log, LOG_NOTE, "waits: read in /proc every %u ms, since perf events are "
 		 "closed: short waits, and where threads run, are not seen", EVERY_NS / 1000000);
@@ -231,6 +240,16 @@ static void give_poll(const struct round *p, const struct polled_thread *t,
 	});
 }
 
+/* A stack that is cut may be whole once the mappings have been read again. */
+static void check_stack(const struct round *p, struct polled_thread *t)
+{
+	const struct waits_thread *w = waits_find(&p->engine->waits, t->tid);
+	bool is_cut = w && w->is == WAITS_OFF_CPU && waits_is_known(w->at) && w->at.is_partial;
+	t->again_ns = is_cut && t->n_tries < TRIES_MAX ? p->now_ns + AGAIN_NS : 0;
+	t->n_tries += is_cut;
+	p->engine->reread.n_losses += is_cut;
+}
+
 static struct polled_thread *add_thread(const struct round *p, uint32_t pid, uint32_t tid)
 {
 	struct kind_cpu_polls *l = p->polls;
@@ -266,8 +285,13 @@ static void poll_thread(const struct round *p, uint32_t pid, uint32_t tid)
 	/* What it did before the first round is not ours. */
 	if (is_first && p->polls->round == 1)
 		t->times = now;
-	if (is_first || now.n_runs != t->times.n_runs || now.run_ns != t->times.run_ns)
+	bool has_run = now.n_runs != t->times.n_runs || now.run_ns != t->times.run_ns;
+	if (has_run)
+		t->n_tries = 0;
+	if (is_first || has_run || (t->again_ns && p->now_ns >= t->again_ns)) {
 		give_poll(p, t, &now);
+		check_stack(p, t);
+	}
 	t->times = now;
 	t->since_ns = p->now_ns;
 	t->round = p->polls->round;
@@ -302,18 +326,20 @@ static void end_threads(const struct round *p)
 		if (t->round == l->round)
 			continue;
 		struct record r = record_of(p, PERF_RECORD_EXIT, t->pid, t->tid);
+		struct waits_thread *waits = waits_find(&p->engine->waits, t->tid);
+		/* Up to the last poll it was where it had been seen. */
+		if (waits)
+			waits_count_until(&p->engine->waits, waits, l->last_ns);
 		engine_feed(p->engine, &r);
 		forget_thread(l, i);
 	}
 }
 
-/* Maps may have changed: at most one reading for each process that is looked at. */
 static void poll_all(const struct round *p)
 {
 	struct kind_cpu_polls *l = p->polls;
 	struct kind_cpu_waits *w = &((struct kind_cpu *)p->session->state)->waits;
 	l->round++;
-	p->engine->reread.n_losses += l->round % (5 * CHILDREN_EVERY) == 0;
 	for (size_t i = l->process.n; i-- > 0;)
 		if (!poll_process(p, &l->process.v[i]))
 			l->process.v[i] = l->process.v[--l->process.n];

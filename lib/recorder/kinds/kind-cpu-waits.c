@@ -343,9 +343,9 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 	uint64_t after_ns = g->waits.is_thinned ? LOOK_AFTER_THINNED_NS : LOOK_AFTER_NS;
 	waits_looks_each(&g->waits, l.start_ns - after_ns, look_unread, &l);
 	threadread_close(w->look);
-	uint64_t used_ns = l.used_ns < LOOKS_NS_MAX ? l.used_ns : LOOKS_NS_MAX;
-	uint64_t rest_ns = used_ns * LOOK_PART;
-	w->next_ns = clock_monotonic_ns() + (rest_ns > LOOK_EVERY_NS ? rest_ns : LOOK_EVERY_NS);
+	uint64_t rest_ns = (clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - l.start_cpu_ns) * LOOK_PART;
+	uint64_t every_ns = g->waits.is_thinned ? LOOK_AFTER_THINNED_NS / 2 : LOOK_EVERY_NS;
+	w->next_ns = clock_monotonic_ns() + (rest_ns > every_ns ? rest_ns : every_ns);
 }
 
 int kind_cpu_waits_timeout_ms(const struct kind_session *k)

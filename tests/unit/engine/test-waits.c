@@ -401,7 +401,7 @@ static void poll(struct waits *w, uint64_t since_ns, uint64_t to_ns, uint64_t ru
 {
 	waits_polls_add(w, &(struct waits_look){
 		.pid = 7, .tid = 8, .is_poll = true, .since_ns = since_ns, .from_ns = to_ns,
-		.to_ns = to_ns, .run_ns = run_ns, .ready_ns = ready_ns, .n_runs = 2,
+		.to_ns = to_ns, .run_ns = run_ns, .ready_ns = ready_ns, .n_runs = run_ns ? 2 : 0,
 		.is_waiting = stack != STACKS_NONE, .at.stack = stack,
 	});
 }
@@ -412,12 +412,13 @@ static void test_polls(void)
 	begin(&w);
 	w.has_clock = true;
 	w.start_ns = 1000;
-	poll(&w, 1000, 1000, 0, 0, 1);
+	poll(&w, 1000, 1000, 0, 0, 9);
+	poll(&w, 1500, 1500, 0, 0, 1);
 	poll(&w, 2000, 2100, 30, 10, 2);
 	poll(&w, 2100, 2200, 500, 10, STACKS_NONE);
 	waits_settle(&w, 2300);
 	tap_int((long long)sum_ns, 1300, "polls cover all of the time");
-	end(&w, "8:blocked:1:1000*0 8:running:?:30*0 8:runnable:2:10*0 8:blocked:1:30*0 "
+	end(&w, "8:blocked:1:1000*1 8:running:?:30*0 8:runnable:2:10*0 8:blocked:1:30*0 "
 	    "8:blocked:2:30*2 8:running:?:100*0 8:running:?:100*0",
 	    "a poll divides what was blocked, and no more time than there was");
 }
