@@ -173,11 +173,11 @@ static bool is_below(const struct waits *w, const struct waits_thread *t, uint64
 	return now_ns - t->began_ns < w->min_ns;
 }
 
-/* May the wait stand for others, or they for it? */
+/* May the wait stand for others, or they for it?  No look shows where a preempted thread is. */
 static bool is_pooled(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
 {
 	return w->is_thinned && t->is == WAITS_OFF_CPU && !t->is_new &&
-	       now_ns - t->began_ns < WAITS_LONG_NS;
+	       (t->is_preempted || now_ns - t->began_ns < WAITS_LONG_NS);
 }
 
 static struct waits_pool *pool_of(struct waits *w, struct waits_thread *t)
