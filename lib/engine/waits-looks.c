@@ -50,10 +50,11 @@ static void add_all_unread(struct waits *w)
 		waits_looks_want(w, &w->thread.v[i]);
 }
 
-/* Is there a stack to be read?  A thread that only waits for a CPU shows none. */
+/* Is there a stack to be read?  A thread that only waits for a CPU shows none.  One without any
+ * record may wait all the time. */
 static bool needs_look(const struct waits *w, const struct waits_thread *t)
 {
-	if (!t || t->is != WAITS_OFF_CPU || t->is_preempted || t->is_new)
+	if (!t || t->is == WAITS_ON_CPU || t->is_preempted || t->is_new)
 		return false;
 	struct waits_place at = waits_looks_place(w, t, UINT64_MAX);
 	return !waits_is_known(at) || (at.is_partial && !waits_looks_fit(w, t, UINT64_MAX));

@@ -394,6 +394,19 @@ static void test_looks(void)
 	tap_int(count_unread(&w, 200, 1), 1, "after a loss, again");
 	tap_int(count_unread(&w, 200, 8), 2, "the rest later, also with a sample");
 	waits_done(&w);
+
+	begin(&w);
+	w.start_ns = 1000;
+	waits_add_thread(&w, 7, 8);
+	waits_add_thread(&w, 7, 9);
+	look(&w, 1010, 1020, 8, 1);
+	in(&w, 1030, 9);
+	lost(&w, 1200);
+	tap_int(count_unread(&w, 1300, 8), 1, "after a loss, a thread without any record, too");
+	tap_int(unread[0], 8, "which may wait all the time");
+	look(&w, 1310, 1320, 8, 2);
+	waits_settle(&w, 1500);
+	end(&w, "9:blocked:?:30*1 8:blocked:2:500*1", "and does");
 }
 
 static void poll(struct waits *w, uint64_t since_ns, uint64_t to_ns, uint64_t run_ns,
