@@ -14,7 +14,6 @@
 #include "engine/waits-polls.h"
 #include "labels/samplelabels.h"
 #include "source/record.h"
-#include "source/share.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -253,7 +252,7 @@ static bool is_own(const struct engine *g, const struct record *r)
 {
 	uint32_t pid, tid;
 	is_target(g, r, &pid, &tid);
-	return share_reader_of(tid, g->options.n_readers) == g->options.reader;
+	return share_reader_of(g->options.reader.source, tid) == g->options.reader.index;
 }
 
 /* Inline: for the records of perf, n is 1 and there are no labels. */
@@ -264,7 +263,7 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 	uint64_t n = v.n, value = v.value;
 	struct engine_event *ev = &g->event[r->event];
 	struct sample_place at;
-	if (g->options.n_readers > 1 && !is_own(g, r))
+	if (g->options.reader.source && !is_own(g, r))
 		return;
 	targets_note_time(&g->targets, r->time_ns);
 	if (r->time_ns < g->window.start_ns || r->time_ns > g->window.end_ns)

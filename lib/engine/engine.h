@@ -28,6 +28,7 @@
 #include "engine/throttle.h"
 #include "engine/reread-maps.h"
 #include "labels/samplelabels.h"
+#include "source/share.h"
 #include "stack/stack-walk.h"
 #include "symbolize/jit/jitcode.h"
 #include "engine/targets.h"
@@ -36,7 +37,6 @@
 #include "engine/waits-looks.h"
 
 struct err;
-struct record;
 
 struct engine_options {
 	size_t max_memory_bytes;
@@ -56,7 +56,7 @@ struct engine_options {
 	const char *machine;         /* uname -m of the recorded machine */
 	bool follow;                 /* children and later threads are targets */
 	uint32_t own_pid;            /* the process whose samples n_own counts; 0: none */
-	uint32_t reader, n_readers;  /* see shards.h; n_readers up to 1: all samples are its own */
+	struct share_reader reader;  /* samples of its threads only; without a source: all */
 };
 
 struct engine_event {

@@ -63,14 +63,13 @@ size_t shards_files_each(uint32_t n)
 	return all / (n + 1) ? all / (n + 1) : 1;
 }
 
-int shards_init(struct shard *s, const struct engine *total, uint32_t index, uint32_t n,
-	       struct err *e)
+int shards_init(struct shard *s, const struct engine *total, const struct source *shared,
+		uint32_t index, uint32_t n, struct err *e)
 {
 	struct engine_options o = total->options;
 	struct engine *g = &s->engine;
 	*s = (struct shard){ .step.n = 0 };
-	o.reader = index;
-	o.n_readers = n;
+	o.reader = (struct share_reader){ shared, index };
 	if (o.host) {
 		s->host = *o.host;
 		s->host.foreign = foreign_new();

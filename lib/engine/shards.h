@@ -18,7 +18,6 @@
 #include "base/host.h"
 #include "base/vec.h"
 #include "engine/engine.h"
-#include "source/share.h"
 
 struct err;
 struct record;
@@ -37,10 +36,11 @@ struct shard {
 	struct unwound seen;    /* what was added to the total engine's */
 };
 
-/* Shard number `index` of n, which knows what the total engine knows of processes and targets.
+/* Shard number `index` of n for the readers of `shared`, which is borrowed; it knows what the total
+ * engine knows of processes and targets.
  * Must not be moved.  -ENOMEM with e set. */
-int shards_init(struct shard *s, const struct engine *total, uint32_t index, uint32_t n,
-	       struct err *e);
+int shards_init(struct shard *s, const struct engine *total, const struct source *shared,
+		uint32_t index, uint32_t n, struct err *e);
 void shards_done(struct shard *s);
 
 /* How many files each of n shards and the total engine may keep open. */

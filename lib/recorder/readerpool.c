@@ -140,12 +140,20 @@ int readerpool_run(struct readerpool *p, uint32_t n, struct err *e)
 	return r;
 }
 
-void readerpool_meet(struct readerpool *p)
+bool readerpool_meet(struct readerpool *p)
 {
 	pthread_mutex_lock(&p->lock);
-	if (++p->n_met == p->n)
-		pthread_cond_broadcast(&p->met);
-	while (p->n_met < p->n)
+	bool is_last = ++p->n_met == p->n;
+	while (!is_last && p->n_met <= p->n)
 		pthread_cond_wait(&p->met, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+	return is_last;
+}
+
+void readerpool_part(struct readerpool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->n_met = p->n + 1;
+	pthread_cond_broadcast(&p->met);
 	pthread_mutex_unlock(&p->lock);
 }

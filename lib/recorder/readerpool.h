@@ -45,7 +45,9 @@ int readerpool_fit(struct readerpool *p, uint32_t n, struct err *e);
 /* A round of n threads; returns when all are ready.  The first error, with e set. */
 int readerpool_run(struct readerpool *p, uint32_t n, struct err *e);
 
-/* Called once in a round by each of its threads: waits until all have called it. */
-void readerpool_meet(struct readerpool *p);
+/* Called once in a round by each of its threads: waits until all have called it.  For one of them
+ * it returns true; the others wait until that one has called readerpool_part. */
+bool readerpool_meet(struct readerpool *p);
+void readerpool_part(struct readerpool *p);
 
 #endif

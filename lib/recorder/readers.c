@@ -1,8 +1,8 @@
 /*
  * A drain is a round: the caller's thread fetches the heads of the rings, all readers process what
  * was there, and the caller waits for the last of them.  So pauses, snapshots, changes of events
- * and collections of garbage happen while no other thread runs, and need no locks.  A hash of their
- * ids divides the target's threads among the readers, so these have about the same work.  A round
+ * and collections of garbage happen while no other thread runs, and need no locks.  Each thread of
+ * the target belongs to one reader, the one with the least to do when it was first seen.  A round
  * that is too small to be worth waking threads is processed by the caller's thread for all readers,
  * one after the other.
  */
@@ -45,7 +45,10 @@ static int take_part(void *ctx, uint32_t index, struct err *e)
 {
 	struct readers *rs = ctx;
 	share_scan(rs->source, index);
-	readerpool_meet(&rs->pool);
+	if (readerpool_meet(&rs->pool)) {
+		share_plan(rs->source);
+		readerpool_part(&rs->pool);
+	}
 	return read_shard(rs, index, e);
 }
 
@@ -84,7 +87,7 @@ static int add_shards(struct readers *rs, uint32_t n, struct err *e)
 	if (!rs->shard)
 		return err_errno(e, ENOMEM, "cannot set up %u readers", n);
 	while (rs->n < n) {
-		int r = shards_init(&rs->shard[rs->n], rs->total, rs->n, n, e);
+		int r = shards_init(&rs->shard[rs->n], rs->total, rs->source, rs->n, n, e);
 		if (r < 0)
 			return r;
 		rs->n++;
@@ -138,6 +141,7 @@ int readers_drain(struct readers *rs, struct err *e)
 	if (share_begin(rs->source) < WAKE_BYTES_MIN) {
 		for (uint32_t i = 0; i < rs->n; i++)
 			share_scan(rs->source, i);
+		share_plan(rs->source);
 		for (uint32_t i = 0; i < rs->n && r == 0; i++)
 			r = read_shard(rs, i, e);
 	} else {

@@ -23,8 +23,8 @@ struct merge {
 	struct round *round;                 /* borrowed */
 	/* Set by the caller after merge_init.  Whether samples of this thread are not this
 	 * reader's; NULL: all are. */
-	bool (*skips)(const void *ctx, uint32_t tid);
-	const void *skips_ctx;
+	bool (*skips)(void *ctx, uint32_t tid);
+	void *skips_ctx;
 	uint32_t reader, n_readers;          /* several readers: merge_begin */
 
 	struct merge_place place;            /* of the record that was delivered last */

@@ -38,6 +38,7 @@ void round_done(struct round *r)
 	for (size_t i = 0; i < r->n_rings; i++) {
 		VEC_FREE(&r->ring[i].sample);
 		VEC_FREE(&r->ring[i].ordered);
+		VEC_FREE(&r->ring[i].fresh);
 	}
 	free(r->ring);
 	*r = (struct round){ 0 };
@@ -88,6 +89,20 @@ static uint64_t time_of(struct round *r, struct round_ring *in, const void *raw,
 	return time_ns < TIME_MAX ? time_ns : TIME_MAX;
 }
 
+/* If memory is short, the thread is not listed. */
+static void note_thread(const struct round *r, struct round_ring *in, uint32_t tid)
+{
+	struct round_thread *last = in->fresh.n ? &in->fresh.v[in->fresh.n - 1] : NULL;
+	if (tid == UINT32_MAX || tid == in->known_tid)
+		return;
+	if (last && last->tid == tid)
+		last->n++;
+	else if (divide_find(r->divide, tid) == DIVIDE_NONE)
+		VEC_PUSH(&in->fresh, ((struct round_thread){ tid, 1 }));
+	else
+		in->known_tid = tid;
+}
+
 static bool add_entry(struct round *r, struct round_ring *in, const void *raw, size_t n_bytes,
 		      uint64_t at)
 {
@@ -99,6 +114,8 @@ static bool add_entry(struct round *r, struct round_ring *in, const void *raw, s
 	bool is_sample = r->by_ring && h->type == PERF_RECORD_SAMPLE;
 	if (is_sample)
 		record_peek_tid(r->format, raw, n_bytes, &entry.tid);
+	if (r->divide)
+		note_thread(r, in, entry.tid);
 	if (!(is_sample ? VEC_PUSH(&in->sample, entry) : VEC_PUSH(&in->ordered, entry)))
 		return false;
 	in->time_ns = entry.time_ns;
@@ -117,6 +134,8 @@ static void scan_ring(struct round *r, struct round_ring *in)
 	in->begin = ring->tail;
 	in->begin_ns = in->time_ns;
 	in->is_in_round = false;
+	in->fresh.n = 0;
+	in->known_tid = UINT32_MAX;
 	for (;;) {
 		uint64_t at = ring->tail;
 		raw = ring_next(ring, &n_bytes);

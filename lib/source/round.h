@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "source/divide.h"
 #include "source/record.h"
 #include "source/ring.h"
 
@@ -43,13 +44,18 @@ struct round_entry {
 	uint32_t tid;          /* of a sample; UINT32_MAX: unknown */
 };
 
+/* So many samples of a thread, one after the other. */
+struct round_thread { uint32_t tid, n; };
+
 struct round_ring {
 	struct ring *ring;
 	uint64_t begin;                      /* position of the round's first record */
 	VEC(struct round_entry) sample;      /* delivered in any order of the rings; see by_ring */
 	VEC(struct round_entry) ordered;     /* all others */
+	VEC(struct round_thread) fresh;      /* see round.divide */
 	/* Private. */
 	uint64_t first_head, begin_ns, time_ns, end_ns, checked, n_out_of_order;
+	uint32_t known_tid;                  /* a thread that is in round.divide */
 	bool is_in_round;                    /* it has records before first_head: end_ns is set */
 };
 
@@ -59,6 +65,7 @@ struct round {
 	uint64_t until_ns;                   /* see round_begin; UINT64_MAX */
 	struct round_shared shared;
 	bool by_ring;                        /* samples need order only within their ring */
+	const struct divide *divide;         /* threads that are not in it are listed; NULL */
 
 	struct round_ring *ring;
 	size_t n_rings;

@@ -35,3 +35,13 @@ struct share_place share_place(const struct source *s, uint32_t reader)
 {
 	return s->ops->share->place(s, reader);
 }
+
+void share_plan(struct source *s)
+{
+	s->ops->share->plan(s);
+}
+
+uint32_t share_reader_of(const struct source *s, uint32_t tid)
+{
+	return s->ops->share->reader_of(s, tid);
+}

@@ -2,19 +2,21 @@
 #define CPROF_SOURCE_SHARE_H
 
 /*
- * Several readers of one source.  The samples of a thread go to the reader that share_reader_of
- * names; those of exiting tasks without ids (tid UINT32_MAX), and all if an event is weighed by its
- * counter, go to every reader, as do all other records.
+ * Several readers of one source.  The samples of a thread go to one of them; those of exiting tasks
+ * without ids (tid UINT32_MAX), and all if an event is weighed by its counter, go to every reader,
+ * as do all other records.
  *
  * Records come in rounds.  share_begin begins one.  Then each reader, in any thread, calls
- * share_scan; when all have, share_read, and share_next until it is idle.  When all are, share_end
- * ends the round.  Between rounds everything is as with one reader, except that source_next must
- * not be called.
+ * share_scan; when all have, one calls share_plan; then each share_read, and share_next until it is
+ * idle.  When all are, share_end ends the round.  Between rounds everything is as with one reader,
+ * except that source_next must not be called.
  */
 
 #include <stdint.h>
 
 #include "source/source.h"
+
+struct share_reader { const struct source *source; uint32_t index; };
 
 /* The order of the records of all readers: by segment, then by `at`. */
 struct share_place { uint64_t segment, at; };
@@ -23,10 +25,12 @@ struct share_ops {
 	int (*set)(struct source *s, uint32_t n, struct err *e);
 	uint64_t (*begin)(struct source *s);
 	void (*scan)(struct source *s, uint32_t reader);
+	void (*plan)(struct source *s);
 	void (*read)(struct source *s, uint32_t reader);
 	int (*next)(struct source *s, uint32_t reader, struct record *ret, struct err *e);
 	void (*end)(struct source *s);
 	struct share_place (*place)(const struct source *s, uint32_t reader);
+	uint32_t (*reader_of)(const struct source *s, uint32_t tid);
 };
 
 /* From now on there are n readers; 1: as at first.  -EOPNOTSUPP, -ENOMEM with e set: there is one.
@@ -36,8 +40,11 @@ int share_set(struct source *s, uint32_t n, struct err *e);
 /* Begins a round; returns how many bytes wait. */
 uint64_t share_begin(struct source *s);
 
-/* A reader's part of reading the headers; and the beginning of its records. */
+/* A reader's part of reading the headers. */
 void share_scan(struct source *s, uint32_t reader);
+/* When all have: gives new threads to readers. */
+void share_plan(struct source *s);
+/* The beginning of a reader's records. */
 void share_read(struct source *s, uint32_t reader);
 
 /* As source_next. */
@@ -51,11 +58,7 @@ void share_end(struct source *s);
 /* The place of a reader's present record. */
 struct share_place share_place(const struct source *s, uint32_t reader);
 
-/* Threads of a pool have successive ids, and compilers of a build every second or third one: the
- * golden ratio spreads both evenly. */
-static inline uint32_t share_reader_of(uint32_t tid, uint32_t n)
-{
-	return (uint32_t)((uint64_t)(tid * 2654435769u) * n >> 32);
-}
+/* Which reader has a thread, for the rest of the round. */
+uint32_t share_reader_of(const struct source *s, uint32_t tid);
 
 #endif

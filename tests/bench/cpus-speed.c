@@ -36,6 +36,8 @@ struct run {
 	struct cpus_program *program;  /* one per CPU */
 	uint64_t *due_ns, *n_reported; /* by CPU */
 	struct cprof_recorder *recorder;
+	uint64_t n_half, n_half_partial; /* samples, and those without a whole stack, of the first
+					  * half of the time */
 };
 
 /* What the machine writes until now; returns the fill of the fullest ring. */
@@ -81,11 +83,37 @@ static uint64_t read_rings(struct run *run)
 	return sum_ns;
 }
 
+static uint64_t n_written(const struct run *run)
+{
+	uint64_t n = 0;
+	for (unsigned i = 0; i < run->n_cpus; i++)
+		n += run->program[i].n_samples;
+	return n;
+}
+
+static uint64_t n_partial(const struct run *run)
+{
+	struct cprof_stats st;
+	cprof_recorder_stats(run->recorder, &st);
+	return st.n_truncated + st.n_cut;
+}
+
+static double percent_whole(uint64_t n, uint64_t n_not)
+{
+	return 100 - 100 * (double)n_not / (double)(n ? n : 1);
+}
+
 static uint64_t run_machine(struct run *run)
 {
-	uint64_t end_ns = machine.base_ns + (uint64_t)(run->s->seconds * SECOND_NS), cpu_ns = 0;
+	uint64_t ns = (uint64_t)(run->s->seconds * SECOND_NS), cpu_ns = 0;
+	uint64_t half_ns = machine.base_ns + ns / 2, end_ns = machine.base_ns + ns;
 	uint64_t read_ns = machine.base_ns;
 	while (machine.base_ns < end_ns) {
+		if (!run->n_half && machine.base_ns >= half_ns) {
+			cpu_ns += read_rings(run);
+			run->n_half = n_written(run);
+			run->n_half_partial = n_partial(run);
+		}
 		uint64_t fullest = write_due(run);
 		if (fullest >= run->ring_bytes / 4 || machine.base_ns - read_ns > SLEEP_NS_MAX) {
 			cpu_ns += read_rings(run);
@@ -123,27 +151,25 @@ static void start(struct run *run)
 
 void cpus_speed_head(void)
 {
-	printf("%6s %8s %8s %8s %9s %9s %9s %9s %15s %9s %8s\n", "CPUs", "ring KiB", "slower",
-	       "readers", "written", "lost", "reported", "whole", "copies KiB", "CPU ns",
-	       "charged");
+	printf("%6s %8s %8s %8s %9s %9s %9s %9s %9s %15s %9s %8s\n", "CPUs", "ring KiB",
+	       "slower", "readers", "written", "lost", "reported", "whole", "2nd half",
+	       "copies KiB", "CPU ns", "charged");
 }
 
 static void report(const struct run *run, uint64_t cpu_ns)
 {
 	struct cprof_stats st;
 	struct cprof_event_stats ev;
-	uint64_t n = 0, n_lost = 0;
-	for (unsigned i = 0; i < run->n_cpus; i++) {
-		n += run->program[i].n_samples;
+	uint64_t n = n_written(run), n_lost = 0, n_not = n_partial(run);
+	for (unsigned i = 0; i < run->n_cpus; i++)
 		n_lost += run->program[i].n_lost;
-	}
 	cprof_recorder_stats(run->recorder, &st);
 	cprof_recorder_event_stats(run->recorder, 0, &ev);
-	printf("%6u %8u %8.1f %8u %9llu %9llu %9llu %7.2f %% %7u to %4u %9.0f %8.1f\n",
+	printf("%6u %8u %8.1f %8u %9llu %9llu %9llu %7.2f %% %7.2f %% %7u to %4u %9.0f %8.1f\n",
 	       run->n_cpus, (unsigned)(run->ring_bytes >> 10), run->s->factor, st.n_readers_max,
 	       (unsigned long long)n, (unsigned long long)n_lost,
-	       (unsigned long long)ev.n_lost_records,
-	       100 - 100 * (double)(st.n_truncated + st.n_cut) / (double)(n ? n : 1),
+	       (unsigned long long)ev.n_lost_records, percent_whole(n, n_not),
+	       percent_whole(n - run->n_half, n_not - run->n_half_partial),
 	       st.stack_bytes_min >> 10, st.stack_bytes >> 10, (double)cpu_ns / (double)(n ? n : 1),
 	       (double)st.peak_memory_bytes / (1 << 20));
 	fflush(stdout);

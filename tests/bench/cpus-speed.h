@@ -7,6 +7,9 @@
  * time a ring wakes them, while they sleep.  So a small machine shows how readers and rings behave
  * on a large one.  Samples that are due while the readers work are written afterwards; those that
  * do not fit are lost.
+ *
+ * whole: percentage of samples with their whole stack, of all and of the second half of the time,
+ * when the copies have found their sizes.
  */
 
 struct cpus_speed {

@@ -57,6 +57,9 @@ struct live_reader {
 	VEC(struct live_shared) shared;  /* per ring: the last sample of a shared event */
 	struct source_losses losses;   /* of the samples of its threads */
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
+	uint64_t n_noted;              /* of n_samples, in divide */
+	uint32_t last_tid;             /* and whether another reader has it */
+	bool last_is_other;
 	uint8_t apart[64];             /* from the next reader's cache lines */
 };
 
@@ -70,6 +73,7 @@ struct live {
 	struct live_reader first;      /* the only one, unless there are others */
 	struct live_reader *other;     /* n_readers - 1 */
 	uint32_t n_readers;            /* 0 and 1: no others */
+	struct divide divide;          /* the threads among the readers */
 	bool all_samples;              /* each reader needs those of all threads */
 	struct livefilter filter;
 	const char *why_unfiltered;

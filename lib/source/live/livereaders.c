@@ -53,6 +53,8 @@ void livereaders_done(struct live *l)
 	free(l->other);
 	l->other = NULL;
 	l->n_readers = 0;
+	l->round.divide = NULL;
+	divide_done(&l->divide);
 	l->first.merge.n_readers = 1;
 	l->first.merge.skips = NULL;
 	for (size_t i = 0; i < l->n_rings; i++)
@@ -60,10 +62,16 @@ void livereaders_done(struct live *l)
 }
 
 /* An exiting task has no ids: the engine knows whose it is. */
-static bool is_of_other(const void *ctx, uint32_t tid)
+static bool is_of_other(void *ctx, uint32_t tid)
 {
-	const struct merge *m = ctx;
-	return tid != UINT32_MAX && share_reader_of(tid, m->n_readers) != m->reader;
+	struct live_reader *v = ctx;
+	if (tid == UINT32_MAX)
+		return false;
+	if (tid != v->last_tid) {
+		v->last_tid = tid;
+		v->last_is_other = divide_reader(v->merge.round->divide, tid) != v->index;
+	}
+	return v->last_is_other;
 }
 
 static void set_merge(const struct live *l, struct live_reader *v, uint32_t n)
@@ -72,7 +80,7 @@ static void set_merge(const struct live *l, struct live_reader *v, uint32_t n)
 	m->reader = v->index;
 	m->n_readers = n;
 	m->skips = l->all_samples ? NULL : is_of_other;
-	m->skips_ctx = m;
+	m->skips_ctx = v;
 	m->place = l->first.merge.place;
 }
 
@@ -84,6 +92,10 @@ static int share_rings(struct live *l, uint32_t n)
 	for (size_t i = 0; i < l->n_rings; i++)
 		if (ring_share(&l->ring[i].ring, n) < 0)
 			return -ENOMEM;
+	if (divide_init(&l->divide, n) < 0)
+		return -ENOMEM;
+	l->round.divide = &l->divide;
+	l->first.n_noted = l->first.n_samples;
 	set_merge(l, &l->first, n);
 	for (l->n_readers = 1; l->n_readers < n;) {
 		struct live_reader *v = reader_at(l, l->n_readers);
@@ -126,9 +138,21 @@ static void scan_part(struct source *s, uint32_t reader)
 	round_scan(&l->round, reader, l->n_readers);
 }
 
+static void plan_round(struct source *s)
+{
+	struct live *l = (struct live *)s;
+	for (size_t i = 0; i < l->n_rings; i++) {
+		const struct round_ring *r = &l->round.ring[i];
+		for (size_t k = 0; k < r->fresh.n; k++)
+			divide_add(&l->divide, r->fresh.v[k].tid, r->fresh.v[k].n);
+	}
+}
+
 static void begin_reading(struct source *s, uint32_t reader)
 {
-	merge_begin(&reader_at((struct live *)s, reader)->merge);
+	struct live_reader *v = reader_at((struct live *)s, reader);
+	v->last_tid = UINT32_MAX;
+	merge_begin(&v->merge);
 }
 
 static int next_record(struct source *s, uint32_t reader, struct record *ret, struct err *e)
@@ -142,7 +166,13 @@ static void end_round(struct source *s)
 {
 	struct live *l = (struct live *)s;
 	round_end(&l->round);
+	for (uint32_t i = 0; i < l->n_readers; i++) {
+		const struct live_reader *v = reader_at(l, i);
+		divide_note(&l->divide, i, v->n_samples - v->n_noted);
+	}
+	divide_forget(&l->divide);
 	add_counters(l);
+	l->first.n_noted = l->first.n_samples;
 }
 
 static struct share_place place_of(const struct source *s, uint32_t reader)
@@ -151,7 +181,13 @@ static struct share_place place_of(const struct source *s, uint32_t reader)
 	return (struct share_place){ m->place.segment, m->place.at };
 }
 
+static uint32_t reader_of(const struct source *s, uint32_t tid)
+{
+	return divide_reader(&((const struct live *)s)->divide, tid);
+}
+
 const struct share_ops livereaders_ops = {
-	.set = set_readers, .begin = begin_round, .scan = scan_part, .read = begin_reading,
-	.next = next_record, .end = end_round, .place = place_of,
+	.set = set_readers, .begin = begin_round, .scan = scan_part, .plan = plan_round,
+	.read = begin_reading, .next = next_record, .end = end_round, .place = place_of,
+	.reader_of = reader_of,
 };

@@ -17,9 +17,23 @@ struct both {
 	uint64_t position;
 };
 
+/* Threads are divided by their id. */
+static uint32_t n_readers;
+
+static uint32_t reader_of(const struct source *s, uint32_t tid)
+{
+	(void)s;
+	return tid % n_readers;
+}
+
+static const struct share_ops share_ops = { .reader_of = reader_of };
+static const struct source_ops source_ops = { .share = &share_ops };
+static const struct source source = { .ops = &source_ops };
+
 static void open_both(struct both *b, uint32_t n, size_t max_memory_bytes)
 {
 	*b = (struct both){ .n = n };
+	n_readers = n;
 	feed_open(&b->one, max_memory_bytes);
 	feed_open(&b->total, max_memory_bytes);
 }
@@ -27,7 +41,7 @@ static void open_both(struct both *b, uint32_t n, size_t max_memory_bytes)
 static void open_shards(struct both *b)
 {
 	for (uint32_t i = 0; i < b->n; i++)
-		if (shards_init(&b->shard[i], &b->total, i, b->n, &e) < 0)
+		if (shards_init(&b->shard[i], &b->total, &source, i, b->n, &e) < 0)
 			abort();
 }
 
