@@ -29,8 +29,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of samples of context switches, whose stacks end in the C library or a runtime's loop. */
-#define STACK_BYTES 8192u
+/* Of samples of context switches, whose stacks end in the C library or a runtime's loop: with so
+ * much they cost no more than those of perf record -g. */
+#define STACK_BYTES 6144u
 
 /* Waits without a sample are looked at when they are this long.  Shorter ones end too soon; while
  * only some have a sample, shorter ones than WAITS_LONG_NS need none. */
