@@ -33,7 +33,7 @@ attempt() {
 for paranoid in 3 1 -1; do
 	echo $paranoid >/proc/sys/kernel/perf_event_paranoid
 	attempt other$paranoid 1001 -p $other
-	attempt all$paranoid 1001 -a
+	attempt all$paranoid 1001 -a --no-symbols
 done
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 attempt own2 1001 -p $own
