@@ -265,6 +265,17 @@ struct cprof_stats {
 
 /* The kinds of recorders. */
 const struct cprof_kind *cprof_cpu_recorder(void);  /* perf events of any type */
+
+/*
+ * How long threads wait (cprof-waiting(7)): one event each, so that n_events is 0.  With the period
+ * "N", one of N switches gets a stack, and stands for the others of its thread; with "1ms", whole
+ * quanta of that time are counted; without, each wait.  Of wall, freq or period is the rate of the
+ * clock that samples running threads.
+ */
+const struct cprof_kind *cprof_off_cpu_recorder(void);
+const struct cprof_kind *cprof_wall_recorder(void);
+const struct cprof_kind *cprof_block_recorder(void);
+const struct cprof_kind *cprof_mutex_recorder(void);
 const char *cprof_kind_name(const struct cprof_kind *kind);  /* "cpu"; static */
 
 /*

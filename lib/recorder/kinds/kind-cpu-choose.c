@@ -1,6 +1,6 @@
 /* What the CPU kind checks and chooses before anything is opened: events, rates, stacks, scope. */
 
-#include "recorder/kinds/kind-cpu.h"
+#include "recorder/kinds/kind-cpu-ops.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -118,7 +118,8 @@ static int choose_events(struct kind_session *k, struct err *e)
 			return r;
 	}
 	if (k->config->n_events == 0) {
-		int r = choose_default_event(k, e);
+		int r = c->only_event ? evparse_list(&c->events, k->host, c->only_event, e)
+				      : choose_default_event(k, e);
 		if (r < 0)
 			return r;
 	}
@@ -166,7 +167,8 @@ static void read_limits(struct kind_session *k)
 		k->max_branches = (uint32_t)max_branches;
 }
 
-int kind_cpu_choose(struct kind_session *k, struct err *e)
+int kind_cpu_choose_waits(struct kind_session *k, const char *event, uint64_t one_of,
+			  struct err *e)
 {
 	const struct cprof_config *config = k->config;
 	const struct cprof_machine *m = config->machine;
@@ -174,6 +176,8 @@ int kind_cpu_choose(struct kind_session *k, struct err *e)
 	if (!c)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	k->state = c;
+	c->only_event = event;
+	c->one_of = one_of;
 	c->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
 	c->attr.rate_max_hz = evopen_max_rate_hz(k->host);
 	c->open = (struct evopen){
@@ -187,6 +191,11 @@ int kind_cpu_choose(struct kind_session *k, struct err *e)
 	if (r == 0)
 		r = check_stack(config, e);
 	return r < 0 ? r : choose_events(k, e);
+}
+
+int kind_cpu_choose(struct kind_session *k, struct err *e)
+{
+	return kind_cpu_choose_waits(k, NULL, 0, e);
 }
 
 /* ---- stacks and scope -------------------------------------------------------------- */

@@ -26,6 +26,21 @@ static struct kind_cpu_waits *waits_of(const struct kind_session *k)
 	return &((struct kind_cpu *)k->state)->waits;
 }
 
+/* Which the events have from the start, so that threads and children inherit it. */
+static void use_period(struct kind_cpu *c, struct kind_cpu_thin *t)
+{
+	if (t->event == NO_EVENT)
+		return;
+	c->events.v[t->event].rate = c->one_of;
+	t->rate.period = t->rate.period_max = c->one_of;
+}
+
+static void use_one_of(struct kind_session *k)
+{
+	use_period(k->state, &waits_of(k)->switches);
+	use_period(k->state, &waits_of(k)->wakes);
+}
+
 void kind_cpu_thin_choose(struct kind_session *k)
 {
 	const struct kind_cpu *c = k->state;
@@ -40,6 +55,8 @@ void kind_cpu_thin_choose(struct kind_session *k)
 	for (size_t i = 0; i < c->events.n; i++)
 		if (c->events.v[i].has_raw)
 			w->wakes.event = (uint32_t)i;
+	if (c->one_of)
+		use_one_of(k);
 }
 
 void kind_cpu_thin_use_bursts(struct kind_session *k)
@@ -47,7 +64,7 @@ void kind_cpu_thin_use_bursts(struct kind_session *k)
 	struct kind_cpu *c = k->state;
 	c->waits.in_bursts = k->scope == CPROF_SCOPE_TASK && k->config->command_pid &&
 			     !k->config->no_inherit && kind_cpu_waits_any(c) &&
-			     !c->waits.only_looks;
+			     !c->waits.only_looks && !c->one_of;
 	c->attr.want_switches = c->waits.in_bursts;
 	for (size_t i = 0; i < c->events.n; i++)
 		c->events.v[i].has_switches &= !c->waits.in_bursts;
@@ -138,9 +155,12 @@ static void change(struct kind_session *k, const struct engine *g, struct kind_c
 
 void kind_cpu_thin_drained(struct kind_session *k, struct engine *g)
 {
+	const struct kind_cpu *c = k->state;
 	struct kind_cpu_waits *w = waits_of(k);
-	change(k, g, &w->switches);
-	change(k, g, &w->wakes);
+	if (!c->one_of) {
+		change(k, g, &w->switches);
+		change(k, g, &w->wakes);
+	}
 	g->waits.is_thinned = w->switches.rate.period > 1;
 	g->waits.wake_scale = w->in_bursts ? w->wakes.rate.period : 1;
 }

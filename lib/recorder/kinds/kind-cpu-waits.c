@@ -292,6 +292,7 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 	memcpy(g->waits.code, c->waits.code, sizeof(g->waits.code));
 	c->waits.can_look = evattr_place_regs(&c->waits.regs.sp, &c->waits.regs.pc);
 	g->waits.min_ns = k->config->off_cpu_min_ns;
+	g->waits.is_thinned = c->waits.switches.rate.period > 1;
 	if (c->waits.only_polls)
 		return kind_cpu_polls_started(k, g, e);
 	/* Looking may create threads. */

@@ -3,7 +3,7 @@
  * lib/source that knows live rings by name.
  */
 
-#include "recorder/kinds/kind-cpu.h"
+#include "recorder/kinds/kind-cpu-ops.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -254,7 +254,7 @@ static bool has_fixed_copies(const struct kind_session *k)
 	       (is_task && (k->config->self != CPROF_SELF_NONE || kind_cpu_waits_any(c)));
 }
 
-static int open_events(struct kind_session *k, struct err *e)
+int kind_cpu_open(struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *config = k->config;
 	struct kind_cpu *c = k->state;
@@ -305,7 +305,7 @@ bool kind_cpu_is_replacing(const struct kind_session *k)
 
 /* ---- while recording --------------------------------------------------------------- */
 
-static void drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
+void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 {
 	struct kind_cpu *c = k->state;
 	c->procs = &g->procs;
@@ -316,7 +316,7 @@ static void drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 		kind_cpu_scope_drained(k, g, now_ns);
 }
 
-static int find_event(const struct kind_session *k, const char *name)
+int kind_cpu_find_event(const struct kind_session *k, const char *name)
 {
 	/* Aliases get the name of their event when they are parsed. */
 	struct evspec_list other = { 0 };
@@ -330,7 +330,7 @@ static int find_event(const struct kind_session *k, const char *name)
 	return found;
 }
 
-static void add_stats(const struct kind_session *k, struct cprof_stats *ret)
+void kind_cpu_stats(const struct kind_session *k, struct cprof_stats *ret)
 {
 	const struct kind_cpu *c = k->state;
 	kind_cpu_thin_stats(k, ret);
@@ -341,14 +341,14 @@ static void add_stats(const struct kind_session *k, struct cprof_stats *ret)
 		ret->kernel_filter |= k->event[i].is_filtered;
 }
 
-static double coverage(const struct kind_session *k, const struct cprof_stats *stats,
-		       const struct cprof_event_stats *event)
+double kind_cpu_coverage(const struct kind_session *k, const struct cprof_stats *stats,
+			 const struct cprof_event_stats *event)
 {
 	/* Switches are records: no counter says how long they took. */
 	return event->is_waiting ? -1 : coverage_percent(k->config, stats, event);
 }
 
-static void close_state(struct kind_session *k)
+void kind_cpu_close(struct kind_session *k)
 {
 	struct kind_cpu *c = k->state;
 	if (!c)
@@ -368,11 +368,7 @@ static void close_state(struct kind_session *k)
 const struct cprof_kind *cprof_cpu_recorder(void)
 {
 	static const struct cprof_kind cpu = {
-		.name = "cpu",
-		.choose = kind_cpu_choose, .open = open_events, .started = kind_cpu_waits_started,
-		.drained = drained, .timeout_ms = kind_cpu_waits_timeout_ms,
-		.find_event = find_event, .stats = add_stats, .coverage_percent = coverage,
-		.why_empty = kind_cpu_why_empty, .close = close_state,
+		.name = "cpu", .choose = kind_cpu_choose, KIND_CPU_OPERATIONS
 	};
 	return &cpu;
 }

@@ -54,6 +54,8 @@ struct kind_cpu {
 	struct evattr_options attr;
 	struct evopen open;
 	uint64_t quantum_ns;            /* the session's -c, if that is a time */
+	uint64_t one_of;                /* of so many switches one is sampled; 0: see waitrate.h */
+	const char *only_event;         /* instead of those of the configuration, or NULL */
 	struct cgroup cgroup;
 	struct copysize copysize;
 	struct kind_cpu_waits waits;
@@ -68,7 +70,7 @@ struct kind_cpu {
 /* Fills k->event[i] in from the event, also after it was replaced. */
 void kind_cpu_describe(struct kind_session *k, size_t i);
 
-/* The kind's choose. */
+/* The kind's choose; see kind-cpu-ops.h. */
 int kind_cpu_choose(struct kind_session *k, struct err *e);
 
 /* Once the targets are checked: sets k->scope, with its reason and cgroup. */

@@ -1,0 +1,58 @@
+#!/bin/sh
+# Programs that record their own waits with libcprof, as long as they measure themselves.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+run "$PROG/waitrecorders" thread
+grep -q 'a thread records itself: yes' out || skip_all "$(head -n 1 out)"
+
+promises() {
+	run "$PROG/waitrecorders" "$1"
+	is "$status" 0 "$1"
+	unlike out ': no ' "$1: no promise is broken"
+}
+
+by_thread() {
+	promises thread
+	profile 'only its own waits, with their stacks' thread.pb.gz "cum('nap') > 0.99" \
+		"cum('other') == 0" "p.sample_types == [('switches', 'count'), ('off_cpu', 'nanoseconds')]"
+}
+
+# near NAME PERCENT: the profile has the delays that the program measured
+near() {
+	awk -v name="$1" -v percent="$2" '$1 == "truth" {
+		printf "abs(cum(\"%s\") * total / 1e9 - %s) < %s * %f", name, $2, $2, percent / 100 }' out
+}
+
+at_once() {
+	promises kinds
+	profile 'each contention' block.pb.gz "$(near contend 1.5)" \
+		"p.sample_types == [('contentions', 'count'), ('delay', 'nanoseconds')]"
+	profile 'one per ms of delay' time.pb.gz "$(near contend 3)"
+	profile 'one of 3' some.pb.gz "$(near contend 25)" "cum('[no stack]') < 0.5"
+	[ ! -s mutex.pb.gz ] || profile 'and who made others wait' mutex.pb.gz \
+		"$(near hold 5)" "cum('nap') == 0"
+	profile 'and all of their time' wall.pb.gz "cum('contend') > 0" "'running' in labels('state')" \
+		"cum('hold') * total > 0.95 * $(awk '$1 == "truth" { print $2 * 1e9 }' out)"
+	rm -f ./*.pb.gz
+}
+
+example() {
+	run "$CPROF_BUILD_ROOT/tests/examples/example-waits" .
+	is "$status" 0 'example-waits: three recorders at the same time'
+	profile 'its profile of waits for locks, and of main for the threads' block.pb.gz \
+		"cum('store') > 0.3" "cum('store') + cum('main') > 0.99" 'total % 1000000 == 0'
+	profile 'its profile of all time' wall.pb.gz "cum('store') > 0.3" "cum('main') > 0.3"
+	rm -f ./*.pb.gz
+}
+
+attempts 3 by_thread
+if is_root; then
+	attempts 3 at_once
+	attempts 3 example
+else
+	skip 'several at once' 'needs root'
+fi
+attempts 3 promises snapshot
+promises refusals
+rm -f ./*.pb.gz
+finish
