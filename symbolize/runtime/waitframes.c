@@ -144,9 +144,9 @@ static const char *const calls[] = {
 	/* Python's thread_pthread.h. */
 	"PyThread_acquire_lock*|PyCOND_TIMEDWAIT|PyCOND_WAIT|acquire_timed",
 	/* musl, linked statically: __timedwait.c, syscall_cp.s. */
-	"__syscall_cp*|__cp_end|sccp|__timedwait*|__futexwait|__wait|"
-	"epoll_wait|epoll_pwait|poll|ppoll|select|pselect|nanosleep|clock_nanosleep|"
-	"pthread_cond_wait|pthread_cond_timedwait|pthread_mutex_lock|sem_wait|sem_timedwait",
+	("__syscall_cp*|__cp_end|sccp|__timedwait*|__futexwait|__wait|"
+	 "epoll_wait|epoll_pwait|poll|ppoll|select|pselect|nanosleep|clock_nanosleep|"
+	 "pthread_cond_wait|pthread_cond_timedwait|pthread_mutex_lock|sem_wait|sem_timedwait"),
 	/* C++ */
 	"std::condition_variable::*|std::this_thread::sleep_*|std::mutex::lock|"
 	"__gthread_*|std::__atomic_futex_unsigned_base::*",
