@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "cmd/caller.h"
+#include "cmd/realtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,6 +144,19 @@ bool launch_reap(struct launch *l, bool wait)
 	l->cpu_ns = (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
 		    (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
 	return true;
+}
+
+bool launch_poll(struct launch *l, struct realtime *w)
+{
+	siginfo_t info = { .si_pid = 0 };
+	if (!l->pid || l->ended)
+		return l->ended;
+	if (waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || !info.si_pid)
+		return false;
+	realtime_lower(w);
+	launch_reap(l, false);
+	realtime_raise(w);
+	return l->ended;
 }
 
 int launch_status(const struct launch *l)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 struct err;
+struct realtime;
 
 struct launch {
 	pid_t pid;        /* 0: none */
@@ -29,6 +30,11 @@ int launch_exec(struct launch *l, struct err *e);
 
 /* Reaps it if it has ended; with wait, waits for its end first.  Returns l->ended. */
 bool launch_reap(struct launch *l, bool wait);
+
+/* Reaps it if it has ended, for a thread with the priority of w: at normal priority, because the
+ * kernel removes /proc/PID then, and spins while another task uses an entry of it
+ * (shrink_dcache_parent()).  A normal task would not get the CPU on which it could go on. */
+bool launch_poll(struct launch *l, struct realtime *w);
 
 /* The exit status that a shell would show: 128 + signal when it was killed. */
 int launch_status(const struct launch *l);

@@ -51,7 +51,7 @@ static void take_signals(struct loop *l)
 		rec->from_terminal = from_terminal;
 		l->over = true;
 	}
-	l->over |= launch_reap(&rec->launch, false);
+	l->over |= launch_poll(&rec->launch, &rec->realtime);
 }
 
 /* argument: "" for all events, " NAME" for one. */

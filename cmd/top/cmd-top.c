@@ -81,7 +81,7 @@ static int record_step(struct top_state *top, uint64_t until_ns, bool *ret_gone,
 	uint64_t left_ms = now < until_ns ? (until_ns - now + 999999) / 1000000 : 0;
 	int state = cprof_recorder_step(top->recorder, left_ms < STEP_MS ? (int)left_ms : STEP_MS,
 					fds, top->screen.is_open ? 3 : 1, ready, e);
-	*ret_gone = state == CPROF_TARGET_GONE || launch_reap(&top->launch, false);
+	*ret_gone = state == CPROF_TARGET_GONE || launch_poll(&top->launch, &top->realtime);
 	return state < 0 ? state : 0;
 }
 

@@ -1,10 +1,12 @@
 #include "base/err.h"
 #include "cmd/launch.h"
+#include "cmd/realtime.h"
 #include "tests/unit/tap.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -148,6 +150,30 @@ static void test_waiting(void)
 	tap_int(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
 }
 
+/* Looks at the command until it has ended. */
+static void test_polling(void)
+{
+	struct launch l;
+	struct realtime w;
+	realtime_start(&w, true);
+	realtime_raise(&w);
+	bool is_raised = realtime_state(&w) == REALTIME_YES;
+	launch_fork(&l, SH("exit 7"), &before, -1, &e);
+	tap_ok(!launch_poll(&l, &w), "a command that waits has not ended");
+	launch_exec(&l, &e);
+	while (!launch_poll(&l, &w))
+		usleep(1000);
+	tap_int(launch_status(&l), 7, "its end is seen, with its status");
+	tap_ok(launch_poll(&l, &w), "its end stays known");
+	tap_ok((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) ==
+		       (is_raised ? SCHED_FIFO : SCHED_OTHER),
+	       "the thread has the priority that it had");
+	tap_int(waitpid(-1, NULL, WNOHANG), -1, "it is reaped");
+	launch_done(&l);
+	realtime_lower(&w);
+	realtime_stop(&w);
+}
+
 /* The command's signal mask, descriptors and arguments. */
 static void test_surroundings(void)
 {
@@ -183,6 +209,7 @@ int main(void)
 	test_status();
 	test_failures();
 	test_waiting();
+	test_polling();
 	test_surroundings();
 	return tap_done();
 }
