@@ -5,8 +5,9 @@
  *
  * perf records sched_switch for single tasks, too.  Then a task's departures are in the file, but
  * not its arrivals, and the lengths of waits are unknown.  Nothing in the events reveals that, but
- * the records do: nearly every wait then ends without an arrival (waits.n_torn).  So unless the
- * user wants waits, the samples are counted as usual, too, and the end decides what is shown.
+ * the records do: on a CPU that is recorded as a whole, the thread that leaves it is the one that
+ * got it at the switch before, except after a loss.  So unless the user wants waits, the samples
+ * are counted as usual, too, and the end decides what is shown.
  *
  * A thread that existed before the recording waited, or ran, from its begin up to the first record
  * of it, which says which of the two.
@@ -33,8 +34,12 @@
 /* The kernel reports this id for a task that has no ids any more. */
 #define NO_TASK UINT32_MAX
 
-/* The share of waits without an end, in a file that has none: with an end, only lost records. */
-#define TORN_SHARE_MAX 4
+/* Of the switches of a CPU that is recorded as a whole: the others follow losses.  In recordings of
+ * single tasks it was a fifth, while their threads waited for each other. */
+#define CONTINUED_PERCENT_MIN 50
+
+/* A bound far above any machine's CPU numbers. */
+#define CPU_MAX 65536u
 
 /* ---- what the file has --------------------------------------------------------------- */
 
@@ -178,6 +183,7 @@ void importwaits_done(struct importwaits *w)
 {
 	free(w->event);
 	free(w->roles);
+	VEC_FREE(&w->on_cpu);
 	w->event = NULL;
 	w->roles = NULL;
 }
@@ -248,6 +254,18 @@ static void feed_arrival(struct importwaits *w, struct engine *g, const struct r
 	feed_switch(w, g, r, t->process->pid, tid, (struct record_switch){ .out = false });
 }
 
+/* Did the thread that leaves the CPU get it at the previous switch there? */
+static void check_continuity(struct importwaits *w, uint32_t cpu,
+			     const struct schedpoint_seen *seen)
+{
+	if (cpu >= CPU_MAX || !VEC_EXTEND(&w->on_cpu, cpu + 1))
+		return;
+	struct importwaits_cpu *c = &w->on_cpu.v[cpu];
+	w->n_continued += c->is_known && c->tid == seen->tid;
+	w->n_compared += c->is_known;
+	*c = (struct importwaits_cpu){ .is_known = true, .tid = seen->next_tid };
+}
+
 /* A thread leaves its CPU. */
 static void feed_departure(struct importwaits *w, struct engine *g, const struct record *r)
 {
@@ -259,6 +277,8 @@ static void feed_departure(struct importwaits *w, struct engine *g, const struct
 					&seen);
 	if (w->n_switches++ == 0)
 		find_code(w, g);
+	if (is_point)
+		check_continuity(w, r->cpu, &seen);
 	w->has_other_ids |= is_point && r->tid && r->tid != NO_TASK && r->tid != seen.tid;
 	w->disk_tid = seen.is_disk ? r->tid : 0;
 	if (r->tid && seen.is_dead) {
@@ -334,13 +354,13 @@ bool importwaits_feed(struct importwaits *w, struct engine *g, const struct reco
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-static const char *why_wrong(const struct importwaits *w, const struct engine *g)
+static const char *why_wrong(const struct importwaits *w)
 {
 	if (w->has_records)
 		return NULL;
 	if (w->has_other_ids)
 		return "its tracepoints have ids of another pid namespace than its samples";
-	if (g->waits.n_torn > w->n_switches / TORN_SHARE_MAX)
+	if (w->n_continued * 100 < w->n_compared * CONTINUED_PERCENT_MIN)
 		return "it shows when threads left a CPU, but not when they got one again";
 	return NULL;
 }
@@ -365,7 +385,7 @@ int importwaits_end(struct importwaits *w, struct engine *g, struct err *e)
 {
 	if (!w->n_profiles)
 		return 0;
-	const char *why = why_wrong(w, g);
+	const char *why = why_wrong(w);
 	engine_settle(g, w->last_ns);
 	if (why)
 		return drop(w, g, why, e);

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "event/evspec.h"
 #include "source/schedpoint.h"
 
@@ -34,6 +35,9 @@ struct importwaits_event {
 	bool is_switches;              /* context-switches */
 	bool is_clock;                 /* its samples show where threads run */
 };
+
+/* Who got the CPU at its last switch. */
+struct importwaits_cpu { bool is_known; uint32_t tid; };
 
 struct importwaits {
 	/* Set by the owner. */
@@ -58,6 +62,8 @@ struct importwaits {
 	bool has_other_ids;
 	uint32_t disk_tid;             /* left its CPU last, in uninterruptible sleep; 0: none */
 	uint64_t n_switches, last_ns;
+	VEC(struct importwaits_cpu) on_cpu;
+	uint64_t n_compared, n_continued;  /* switches; those that fit to the one before */
 	const char *no_locks;          /* why locks cannot be recognized */
 };
 

@@ -65,7 +65,7 @@ by_wall() {
 
 # All CPUs: swapper and the rest of the machine are in it, too.
 by_points() {
-	recorded points -a -e sched:sched_switch -e sched:sched_waking --call-graph dwarf,1024
+	recorded points -m 16M -a -e sched:sched_switch -e sched:sched_waking --call-graph dwarf,1024
 	run "$CPROF" import --waits off-cpu,block,mutex -o points.pb.gz points.data
 	is "$status" 0 'samples of the tracepoint sched_switch'
 	profile 'each site has its time' points.off-cpu.pb.gz \

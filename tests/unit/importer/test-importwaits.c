@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define COMMON (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+#define COMMON (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
+		PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define SWITCH_ID 372
 #define FEATURES (UINT64_C(1) << 1 | UINT64_C(1) << 3)  /* TRACING_DATA, HOSTNAME */
 
@@ -30,7 +31,8 @@ static struct perf_event_attr attrs[N_EVENTS] = {
 
 static void end_id(struct build *b, size_t at, uint32_t tid, uint64_t time_ns, unsigned event)
 {
-	u32(b, tid), u32(b, tid), u64(b, time_ns), u64(b, 100 + 10 * event);
+	u32(b, tid), u32(b, tid), u64(b, time_ns), u32(b, 0), u32(b, 0);
+	u64(b, 100 + 10 * event);
 	end(b, at);
 }
 
@@ -45,6 +47,7 @@ static size_t begin_sample(struct build *b, unsigned event, uint32_t tid, uint64
 {
 	size_t at = begin(b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
 	u64(b, 100 + 10 * event), u64(b, 0x401000), u32(b, tid), u32(b, tid), u64(b, time_ns);
+	u32(b, 0), u32(b, 0);
 	return at;
 }
 
@@ -269,6 +272,26 @@ static void test_single_task(void)
 	cprof_importer_free(m);
 }
 
+/* Of every six switches, two are lost: many waits have no end, but it is a whole CPU. */
+static void test_losses(void)
+{
+	static struct build b;
+	int r;
+	begin_recording(&b, false, 1);
+	thread(&b, 71), thread(&b, 72);
+	for (uint64_t t = 1000; t < 40000; t += 600) {
+		leaves(&b, t, 71, 1, 72);
+		leaves(&b, t + 100, 72, 1, 71);
+		leaves(&b, t + 200, 71, 1, 72);
+		leaves(&b, t + 500, 72, 1, 0);
+	}
+	finish_with_formats(&b, 1, SWITCH_6_18);
+	struct cprof_importer *m = import(&b, CPROF_IMPORT_OFF_CPU, true, &r);
+	tap_int(r, 0, "lost switches do not make it a recording of single tasks");
+	tap_ok(stats_of(m, "off-cpu").n_samples > 100, "its waits are counted");
+	cprof_importer_free(m);
+}
+
 /* Threads that end while they wait, and ids that begin again. */
 static void test_ends(void)
 {
@@ -362,6 +385,7 @@ int main(void)
 	test_stream();
 	test_without_format();
 	test_single_task();
+	test_losses();
 	test_ends();
 	test_records();
 	test_other_ids();
