@@ -63,11 +63,31 @@ by_wall() {
 	rm -f wall.*.pb.gz
 }
 
+# broken NAME: the percentage of switches that do not follow the one before them on their CPU.
+broken() {
+	perf script -i "$1.data" -F cpu,event,trace -G 2>/dev/null | awk '
+		match($0, /prev_pid=[0-9]+/) {
+			match($0, /\[[0-9]+\]/); cpu = substr($0, RSTART, RLENGTH)
+			match($0, /prev_pid=[0-9]+/); from = substr($0, RSTART + 9, RLENGTH - 9)
+			match($0, /next_pid=[0-9]+/); to = substr($0, RSTART + 9, RLENGTH - 9)
+			n++
+			bad += (cpu in last) && last[cpu] != from
+			last[cpu] = to
+		}
+		END { printf "%d\n", n ? 100 * bad / n + 0.5 : 100 }'
+}
+
 # All CPUs: swapper and the rest of the machine are in it, too.
 by_points() {
 	recorded points -m 16M -a -e sched:sched_switch -e sched:sched_waking --call-graph dwarf,1024
 	run "$CPROF" import --waits off-cpu,block,mutex -o points.pb.gz points.data
 	is "$status" 0 'samples of the tracepoint sched_switch'
+	points_broken=$(broken points)
+	if [ "$points_broken" -gt 0 ]; then
+		skip 'sites by sched_switch' "perf missed $points_broken % of the switches"
+		rm -f points.*
+		return 0
+	fi
 	profile 'each site has its time' points.off-cpu.pb.gz \
 		"$(near points nap100ms 0.5 nap10ms 2 poll5ms 2 nap1ms 4 locked 2)" "'swapper' not in labels('process_name')" \
 		"{'blocked', 'sleeping'} <= labels('state') <= {'blocked', 'sleeping', 'preempted', 'runnable', 'disk'}"
