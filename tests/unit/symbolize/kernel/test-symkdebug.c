@@ -133,7 +133,7 @@ static void make_machine(void)
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/proc/kallsyms", machine);
 	f = fopen(path, "w");
-	static const char *const name[] = { "kernel_outer", "_stext", "asm_entry", "_etext" };
+	static const char *const name[] = { "kernel_outer", "asm_entry", "_stext", "_etext" };
 	for (size_t i = 0; f && i < 4; i++)
 		fprintf(f, "%016" PRIx64 " T %s\n", symbol(VMLINUX, name[i]) + KASLR, name[i]);
 	fprintf(f, "%016" PRIx64 " t module_outer\t[cprof_fixture]\n",
