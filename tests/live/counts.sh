@@ -60,7 +60,7 @@ others() {
 	is "$status" "$(json '2 if e["lost"] else 0')" 'scope cpu: --strict looks at those of the target'
 	like err 'samples lost at most, as other tasks lost some, too: the number is an estimate' \
 		'scope cpu: the summary says that it is an estimate'
-	like err '(leave out --no-bpf, --ring-size 32K, lower -F)' \
+	like err '(--scope cgroup|leave out --no-bpf), --ring-size 32K, lower -F' \
 		'scope cpu: the remedy is the scope first'
 	profile 'scope cpu: so does the file' cpu.pb.gz "'the number is an estimate' in comments"
 }

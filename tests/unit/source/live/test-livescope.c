@@ -195,7 +195,7 @@ static void test_counts(void)
 	tap_int(n_failed, 0, "the scope changes while threads come and go");
 	tap_int((long long)(seen.n[FAULTS] + seen.n_lost), (long long)faults.value,
 		"delivered samples are what the kernel counted: none twice, none missing");
-	tap_ok(seen.n_faults + seen.n_lost >= n_touched && seen.n_faults <= n_faults + 8,
+	tap_ok(seen.n_faults + seen.n_lost >= n_touched && seen.n_faults <= n_faults + n_faults / 100 + 8,
 	       "%llu page faults sampled; %llu pages touched, %llu faults by getrusage(2)",
 	       (unsigned long long)seen.n_faults, (unsigned long long)n_touched,
 	       (unsigned long long)n_faults);
