@@ -30,8 +30,6 @@ void live_remove_id(struct live *l, uint64_t id)
 	if (!slot || !VEC_PUSH(&l->free_ids, place))
 		return;
 	hashindex_remove(&l->id_index, hash_u64(id), place);
-	if (slot->event != RECORD_NO_EVENT)
-		l->event[slot->event].cut_value += slot->cut_value;
 	*slot = (struct live_id){ .id = 0, .event = RECORD_NO_EVENT };
 }
 
@@ -82,26 +80,14 @@ bool live_is_double(const struct live *l, const struct live_ring *ring, const st
 	return false;
 }
 
-void live_note_cut(const struct live *l, struct live_id *id, const struct record *r)
+bool live_is_in_time(const struct live_id *id, const struct record *r)
 {
-	uint64_t period = r->sample.period ? r->sample.period
-					   : l->event[id->event].attr.sample_period;
-	__atomic_add_fetch(&id->cut_value, period, __ATOMIC_RELAXED);
+	return r->time_ns >= id->since_ns && (!id->until_ns || r->time_ns < id->until_ns);
 }
 
-bool live_note_time(const struct live *l, struct live_id *id, const struct record *r)
+void live_note_cut(struct live *l, const struct record *r)
 {
-	if (r->time_ns >= id->since_ns && (!id->until_ns || r->time_ns < id->until_ns))
-		return true;
-	live_note_cut(l, id, r);
-	return false;
-}
-
-uint64_t live_cut_value(const struct live *l, size_t event)
-{
-	uint64_t sum = l->event[event].cut_value;
-	for (size_t i = 0; i < l->ids.n; i++)
-		if (l->ids.v[i].event == event)
-			sum += l->ids.v[i].cut_value;
-	return sum;
+	struct live_event *event = &l->event[r->event];
+	uint64_t period = r->sample.period ? r->sample.period : event->attr.sample_period;
+	__atomic_add_fetch(&event->cut_value, period, __ATOMIC_RELAXED);
 }

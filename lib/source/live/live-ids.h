@@ -18,7 +18,6 @@ struct live_id {
 	uint32_t tid;     /* the thread that it was opened on; 0: none */
 	bool is_clock;
 	uint64_t since_ns, until_ns;   /* only samples of this time count; 0: no limit */
-	uint64_t cut_value;            /* what the others stand for */
 	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
 	 * previous one; 0: as in its samples. */
 	uint64_t changed_ns, period, period_before;
@@ -51,9 +50,6 @@ int live_add_id(struct live *l, struct live_id id);
 void live_remove_id(struct live *l, uint64_t id);
 struct live_id *live_find_id(const struct live *l, uint64_t id);
 
-/* What those samples of an event stand for that did not count. */
-uint64_t live_cut_value(const struct live *l, size_t event);
-
 void live_sort_late(struct live_late *late, size_t n);  /* by tid */
 struct live_late *live_find_late(const struct live *l, const struct live_ring *ring, uint32_t tid);
 
@@ -61,8 +57,10 @@ struct live_late *live_find_late(const struct live *l, const struct live_ring *r
 bool live_is_double(const struct live *l, const struct live_ring *ring, const struct live_id *id,
 		    uint32_t tid);
 
-/* Is the sample within its event's time?  If not, notes what it stands for. */
-bool live_note_time(const struct live *l, struct live_id *id, const struct record *r);
-void live_note_cut(const struct live *l, struct live_id *id, const struct record *r);
+/* Is the sample within its event's time? */
+bool live_is_in_time(const struct live_id *id, const struct record *r);
+
+/* Adds what a sample stands for that does not count to its event's cut_value. */
+void live_note_cut(struct live *l, const struct record *r);
 
 #endif

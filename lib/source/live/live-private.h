@@ -30,7 +30,7 @@ struct live_fd {
 struct live_event {
 	struct perf_event_attr attr;   /* as it opened */
 	struct source_count closed;    /* what its closed predecessors counted */
-	uint64_t cut_value;            /* of ids that were removed: see struct live_id */
+	uint64_t cut_value;            /* what samples stand for that did not count; atomic */
 	unsigned given_up;             /* enum evopen_given_up */
 	bool paused;
 	bool filtered, unfiltered;     /* on some CPU the kernel filters it; it does not */
@@ -81,6 +81,7 @@ struct live {
 	size_t n_rings;
 	VEC(struct live_fd) fds;
 	struct live_lates late;
+	bool has_repeats;              /* some threads may have had two sets of events */
 	struct live_event *event;
 	VEC(struct live_rate) rates;   /* of inherited events, oldest first */
 	bool no_ksymbol;               /* this kernel does not have such records */
@@ -121,7 +122,7 @@ uint64_t live_sample_cost(struct source *s, size_t event);
 /* The next record for one reader, as source_next. */
 int live_next_of(struct live *l, struct live_reader *v, struct record *ret_record);
 
-/* Adds an event's counter to the sum. */
+/* Adds an event's counter to the sum, unless its samples are dropped as double. */
 void live_add_count(const struct live *l, const struct live_fd *f, struct source_count *sum);
 
 #endif

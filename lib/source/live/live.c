@@ -132,26 +132,43 @@ static bool counts_damage(const struct live *l, const struct live_reader *v, con
 }
 
 /*
- * While events are replaced, both sets are enabled for a moment (livescope.c, livetask.c).  The
- * time of a sample says which one counts; what the others stand for is in the counters, too.  But
- * all samples of one occurrence of a shared event have the same id: of them, one counts.
+ * While events are replaced, both sets are enabled for a moment (livescope.c, livetask.c), and a
+ * thread found late may have two sets for good (live_is_double).  All samples of one occurrence of
+ * a shared event may have the id of any of them: the first one counts.
  */
-static bool is_counted(const struct live *l, struct live_reader *v, size_t ring,
-		       struct live_id *id, const struct record *r)
+static bool is_repeated(const struct live *l, struct live_reader *v, size_t ring,
+			const struct record *r)
 {
-	if (!id->since_ns && !id->until_ns)
-		return true;
-	if (!is_shared_event(l, id->event))
-		return live_note_time(l, id, r);
-	if (!VEC_EXTEND(&v->shared, ring + 1))
-		return true;
+	if (!l->has_repeats || !VEC_EXTEND(&v->shared, ring + 1))
+		return false;
 	struct live_shared *last = &v->shared.v[ring];
-	bool is_repeated = last->time_ns == r->time_ns && last->tid == r->tid &&
-			   last->event == id->event;
-	*last = (struct live_shared){ r->time_ns, r->tid, id->event };
-	if (is_repeated)
-		live_note_cut(l, id, r);
-	return !is_repeated;
+	bool is_same = last->time_ns == r->time_ns && last->tid == r->tid &&
+		       last->event == r->event;
+	*last = (struct live_shared){ r->time_ns, r->tid, r->event };
+	return is_same;
+}
+
+/*
+ * Does another event of the same thread or CPU deliver the sample, too?  Notes what it stands for,
+ * because the counters of both contain it; but those of a double event do not count at all.
+ */
+static bool is_surplus(struct live *l, struct live_reader *v, size_t ring,
+		       const struct live_id *id, const struct record *r)
+{
+	bool is_cut;
+	if (is_shared_event(l, r->event)) {
+		is_cut = is_repeated(l, v, ring, r);
+	} else if (!id) {
+		return false;
+	} else {
+		/* A wake-up is a sample of the waking thread by the woken one's event. */
+		if (!r->sample.raw && live_is_double(l, &l->ring[ring], id, r->tid))
+			return true;
+		is_cut = !live_is_in_time(id, r);
+	}
+	if (is_cut)
+		live_note_cut(l, r);
+	return is_cut;
 }
 
 int live_next_of(struct live *l, struct live_reader *v, struct record *ret_record)
@@ -186,10 +203,7 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 				v->losses.n_unassigned += counts_damage(l, v, raw, n_bytes);
 				continue;
 			}
-			/* A wake-up is a sample of the waking thread by the woken one's event. */
-			if (id && ((!ret_record->sample.raw &&
-				    live_is_double(l, &l->ring[ring], id, ret_record->tid)) ||
-				   !is_counted(l, v, ring, id, ret_record)))
+			if (is_surplus(l, v, ring, id, ret_record))
 				continue;
 			ret_record->of_target = id && id->tid && !ret_record->sample.raw;
 			if (l->round.shared.is_shared)
@@ -428,6 +442,23 @@ static int live_poll_fd(const struct source *s, size_t i)
 	return i < l->n_rings ? l->ring[i].fd : -1;
 }
 
+static const struct live_ring *ring_of(const struct live *l, int cpu)
+{
+	for (size_t i = 0; i < l->n_rings; i++)
+		if (l->ring[i].cpu == cpu)
+			return &l->ring[i];
+	return NULL;
+}
+
+/* All samples of the event are dropped: its thread has inherited another one. */
+static bool is_double(const struct live *l, const struct live_fd *f)
+{
+	const struct live_ring *ring = f->tid && !is_shared_event(l, f->event) ? ring_of(l, f->cpu)
+									       : NULL;
+	const struct live_late *late = ring ? live_find_late(l, ring, f->tid) : NULL;
+	return late && __atomic_load_n(&late->inherits, __ATOMIC_RELAXED);
+}
+
 void live_add_count(const struct live *l, const struct live_fd *f, struct source_count *sum)
 {
 	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c.  For a
@@ -435,7 +466,7 @@ void live_add_count(const struct live *l, const struct live_fd *f, struct source
 	uint64_t v[3 + 3 * GROUP_MAX] = { 0 };
 	uint64_t read_format = l->event[f->event].attr.read_format;
 	bool is_group = read_format & PERF_FORMAT_GROUP, has_lost = read_format & PERF_FORMAT_LOST;
-	if (read(f->fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
+	if (is_double(l, f) || read(f->fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
 		return;
 	size_t at = is_group ? 3 : 0, lost_at = is_group ? 5 : 4;
 	/* A task's event on CPU n is enabled whenever the task runs, but can count only while it
@@ -456,14 +487,6 @@ static size_t live_n_places(const struct source *s, size_t event)
 	return n;
 }
 
-static const struct live_ring *ring_of(const struct live *l, int cpu)
-{
-	for (size_t i = 0; i < l->n_rings; i++)
-		if (l->ring[i].cpu == cpu)
-			return &l->ring[i];
-	return NULL;
-}
-
 static void live_count(struct source *s, size_t event, struct source_count *ret_count)
 {
 	struct live *l = live_of(s);
@@ -471,12 +494,10 @@ static void live_count(struct source *s, size_t event, struct source_count *ret_
 	sum.has_lost = l->event[event].attr.read_format & PERF_FORMAT_LOST;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
-		const struct live_ring *ring = f->tid ? ring_of(l, f->cpu) : NULL;
-		const struct live_late *late = ring ? live_find_late(l, ring, f->tid) : NULL;
-		if (f->event == event && !(late && late->inherits))
+		if (f->event == event)
 			live_add_count(l, f, &sum);
 	}
-	uint64_t cut = live_cut_value(l, event);
+	uint64_t cut = __atomic_load_n(&l->event[event].cut_value, __ATOMIC_RELAXED);
 	sum.value -= cut < sum.value ? cut : sum.value;
 	*ret_count = sum;
 }

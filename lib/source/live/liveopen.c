@@ -610,6 +610,7 @@ static int open_all(struct live *l, struct live_options *o, int *cpus, size_t n_
 	if (r < 0)
 		return r;
 	live_sort_late(l->late.v, l->late.n);
+	l->has_repeats = l->late.n;
 	r = start_merging(l, e);
 	if (r < 0)
 		return r;

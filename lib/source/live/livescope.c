@@ -169,6 +169,7 @@ static void choose_time(struct live *l, size_t n_old)
 static void use_new(struct change *c, size_t n_old)
 {
 	struct live *l = c->l;
+	l->has_repeats = true;
 	enable_new(l, n_old);
 	l->options = c->options;
 	choose_time(l, n_old);

@@ -96,6 +96,7 @@ static int open_same(struct livetask *k, size_t n_old, struct err *e)
 static void use_new(struct livetask *k, size_t n_old)
 {
 	struct live *l = k->l;
+	l->has_repeats = true;
 	for (size_t i = n_old; i < l->fds.n; i++)
 		if (!l->event[l->fds.v[i].event].paused)
 			ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ENABLE, 0);
