@@ -13,6 +13,7 @@ int kind_cpu_choose_waits(struct kind_session *k, const char *event, uint64_t on
 
 int kind_cpu_open(struct kind_session *k, struct err *e);
 void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns);
+int kind_cpu_timeout_ms(const struct kind_session *k);
 int kind_cpu_find_event(const struct kind_session *k, const char *name);
 void kind_cpu_stats(const struct kind_session *k, struct cprof_stats *ret);
 double kind_cpu_coverage(const struct kind_session *k, const struct cprof_stats *stats,
@@ -21,7 +22,7 @@ void kind_cpu_close(struct kind_session *k);
 
 #define KIND_CPU_OPERATIONS                                                                    \
 	.open = kind_cpu_open, .started = kind_cpu_waits_started, .drained = kind_cpu_drained, \
-	.timeout_ms = kind_cpu_waits_timeout_ms, .find_event = kind_cpu_find_event,            \
+	.timeout_ms = kind_cpu_timeout_ms, .find_event = kind_cpu_find_event,                  \
 	.stats = kind_cpu_stats, .coverage_percent = kind_cpu_coverage,                        \
 	.why_empty = kind_cpu_why_empty, .close = kind_cpu_close
 

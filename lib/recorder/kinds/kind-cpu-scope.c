@@ -80,28 +80,39 @@ static size_t n_living(const struct procs *p)
 	return n;
 }
 
-static void read_clock(const struct kind_session *k, size_t event, const struct procs *procs,
-		       struct scopeswitch_seen *s)
+static void read_accounts(const struct kind_session *k, const struct procs *procs,
+			  struct scopeswitch_seen *s)
 {
 	const struct kind_cpu *c = k->state;
 	size_t n = n_living(procs);
-	if (n > PROCESSES_MAX || coverage_is_one_side(k->config, k->event[event].name,
-						      k->event[event].given_up_kernel))
+	if (n > PROCESSES_MAX)
 		return;
 	s->used_known = coverage_used(&c->used, procs, &s->used);
 	s->used_error = n > 1 ? n * ACCOUNT_ERROR_NS : 0;
 }
 
-static void read_counter(const struct kind_session *k, size_t event, struct scopeswitch_seen *s)
+static void read_counters(const struct kind_session *k, size_t event, struct scopeswitch_seen *s)
 {
 	for (size_t i = 0; i < k->n_events; i++) {
 		struct source_count count;
 		if (k->event[i].output != k->event[event].output)
 			continue;
 		source_count(k->source, i, &count);
-		s->used += count.value;
+		s->counted += count.value;
 	}
-	s->used_known = true;
+	s->counted_known = true;
+}
+
+static void read_amounts(const struct kind_session *k, size_t event, const struct procs *procs,
+			 struct scopeswitch_seen *s)
+{
+	const struct kind_event *ev = &k->event[event];
+	/* Accounts and the counters of clocks contain the time of both sides. */
+	if (ev->is_clock && coverage_is_one_side(k->config, ev->name, ev->given_up_kernel))
+		return;
+	read_counters(k, event, s);
+	if (ev->is_clock)
+		read_accounts(k, procs, s);
 }
 
 /* ---- changes ------------------------------------------------------------------------ */
@@ -156,10 +167,7 @@ void kind_cpu_scope_drained(struct kind_session *k, const struct engine *g, uint
 		return;
 	struct scopeswitch_seen seen = see(k, g, event, now_ns);
 	if (scopeswitch_wants_account(&c->scope, &seen)) {
-		if (k->event[event].is_clock)
-			read_clock(k, event, &g->procs, &seen);
-		else
-			read_counter(k, event, &seen);
+		read_amounts(k, event, &g->procs, &seen);
 	} else if (!c->scope.is_cpu) {
 		return;
 	}
@@ -167,4 +175,10 @@ void kind_cpu_scope_drained(struct kind_session *k, const struct engine *g, uint
 	/* Single threads cannot be found again. */
 	if (v == SCOPESWITCH_TO_CPU || (v == SCOPESWITCH_TO_TASK && !k->config->n_tids))
 		change(k, &seen, v == SCOPESWITCH_TO_CPU, percent);
+}
+
+int kind_cpu_scope_timeout_ms(const struct kind_session *k)
+{
+	const struct kind_cpu *c = k->state;
+	return c->may_change && !k->is_paused ? scopeswitch_timeout_ms(&c->scope) : -1;
 }

@@ -316,6 +316,12 @@ void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 		kind_cpu_scope_drained(k, g, now_ns);
 }
 
+int kind_cpu_timeout_ms(const struct kind_session *k)
+{
+	int waits_ms = kind_cpu_waits_timeout_ms(k), scope_ms = kind_cpu_scope_timeout_ms(k);
+	return scope_ms < 0 || (waits_ms >= 0 && waits_ms < scope_ms) ? waits_ms : scope_ms;
+}
+
 int kind_cpu_find_event(const struct kind_session *k, const char *name)
 {
 	/* Aliases get the name of their event when they are parsed. */

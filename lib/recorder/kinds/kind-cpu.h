@@ -112,6 +112,7 @@ int kind_cpu_waits_timeout_ms(const struct kind_session *k);
 bool kind_cpu_scope_possible(const struct kind_session *k);
 int kind_cpu_scope_init(struct kind_session *k, struct err *e);
 void kind_cpu_scope_drained(struct kind_session *k, const struct engine *g, uint64_t now_ns);
+int kind_cpu_scope_timeout_ms(const struct kind_session *k);
 int kind_cpu_scope_change(struct kind_session *k, enum cprof_scope to, uint64_t now_ns,
 			  const char *why, struct err *e);
 

@@ -1,7 +1,8 @@
 /*
  * Births times the period is the most that short threads can hide; a few do not matter.  If they
- * could, the kernel's account says how much is really missing.  Two looks in a row must agree: the
- * threads of a pool, which are born at the same time and then live on, are missed once.
+ * could, the events' counters and the kernel's account say how much is really missing.  Two looks
+ * in a row must agree: the threads of a pool, which are born at the same time and then live on, are
+ * missed once.
  *
  * Back again after a while without short threads, and only if other tasks make events of CPUs
  * expensive.  Each time that this was wrong the while doubles, so that a program with phases does
@@ -16,7 +17,7 @@
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-#define LOOK_NS (100 * MS)
+#define LOOK_NS (50 * MS)
 #define LOOK_NS_MAX (2 * SECOND)
 #define LOOKS 2u
 #define MISSING_SHARE 20u          /* of what was used matter: 5 % */
@@ -41,6 +42,9 @@ static struct scopeswitch_seen since(const struct scopeswitch_seen *base,
 	d.covered -= base->covered;
 	d.used_known = now->used_known && base->used_known && now->used >= base->used;
 	d.used = d.used_known ? now->used - base->used : d.covered;
+	d.counted_known = now->counted_known && base->counted_known &&
+			  now->counted >= base->counted;
+	d.counted = d.counted_known ? now->counted - base->counted : d.covered;
 	return d;
 }
 
@@ -57,19 +61,34 @@ static uint64_t hidden(const struct scopeswitch_seen *d)
 	return d->n_born * d->period;
 }
 
+static uint64_t not_sampled(const struct scopeswitch_seen *d)
+{
+	if (!d->used_known && !d->counted_known)
+		return hidden(d);
+	uint64_t by_account = d->used > d->covered + d->used_error ? d->used - d->covered : 0;
+	uint64_t by_counter = d->counted > d->covered ? d->counted - d->covered : 0;
+	return by_account > by_counter ? by_account : by_counter;
+}
+
 static void begin_look(struct scopeswitch *w, const struct scopeswitch_seen *now)
 {
 	w->base = *now;
 	w->has_base = true;
 }
 
-bool scopeswitch_wants_account(const struct scopeswitch *w, const struct scopeswitch_seen *now)
+int scopeswitch_timeout_ms(const struct scopeswitch *w)
+{
+	return w->is_cpu || w->is_calm ? -1 : (int)(LOOK_NS / MS);
+}
+
+bool scopeswitch_wants_account(struct scopeswitch *w, const struct scopeswitch_seen *now)
 {
 	if (w->is_cpu || now->now_ns < w->retry_ns)
 		return false;
 	if (!w->has_base || is_restarted(&w->base, now))
 		return true;
 	const struct scopeswitch_seen d = since(&w->base, now);
+	w->is_calm = !d.n_born;
 	return d.now_ns >= LOOK_NS_MAX ||
 	       (d.now_ns >= LOOK_NS && hidden(&d) * MISSING_SHARE >= d.covered && d.n_born);
 }
@@ -79,10 +98,7 @@ static enum scopeswitch_verdict look_at_threads(struct scopeswitch *w,
 						unsigned *ret_percent)
 {
 	const struct scopeswitch_seen d = since(&w->base, now);
-	uint64_t missing = hidden(&d);
-	if (d.used_known)
-		missing = d.used > d.covered + d.used_error ? d.used - d.covered : 0;
-	uint64_t used = d.used_known ? d.used : d.covered + missing;
+	uint64_t missing = not_sampled(&d), used = d.covered + missing;
 	bool is_born = d.n_born && hidden(&d) * MISSING_SHARE >= used;
 	bool matters = missing * MISSING_SHARE >= used && missing >= MISSING_PERIODS * d.period;
 	bool is_removed = d.used_known && missing * REMOVED_SHARE >= used &&
@@ -162,4 +178,5 @@ void scopeswitch_interrupt(struct scopeswitch *w)
 {
 	w->has_base = w->is_quiet = false;
 	w->n_looks = 0;
+	w->is_calm = false;
 }

@@ -3,7 +3,6 @@
 #include "recorder/kinds/scopeswitch.h"
 #include "tests/unit/tap.h"
 
-
 #define MS UINT64_C(1000000)
 
 static struct scopeswitch w;
@@ -73,10 +72,32 @@ static void test_to_cpu(void)
 		"a coarse account: not after a tenth of a second");
 	tap_ok(looks_until(30, 100, 20, 500, 0, SCOPESWITCH_TO_CPU) > 0, "but after several");
 	begin();
+	now.used_error = 90 * MS;
+	now.counted_known = true;
+	for (int i = 0; i < 3; i++) {
+		now.counted += 100 * MS;
+		tap_int(look(100, 20, 500, 0), i == 2 ? SCOPESWITCH_TO_CPU : SCOPESWITCH_STAY,
+			"exact counters decide at the third look");
+	}
+	tap_int(percent, 80, "with the part that they counted and samples miss");
+	begin();
 	tap_ok(looks_until(100, 100, 10, 0, 0, SCOPESWITCH_TO_CPU) > 19,
 	       "events that the kernel has removed: after seconds");
 	begin();
 	tap_int(looks_until(50, 0, 0, 0, 0, SCOPESWITCH_TO_CPU), 0, "an idle target: no change");
+}
+
+static void test_timeout(void)
+{
+	begin();
+	tap_ok(scopeswitch_timeout_ms(&w) > 0, "at first it looks often");
+	look(100, 100, 0, 0);
+	look(100, 100, 0, 0);
+	tap_int(scopeswitch_timeout_ms(&w), -1, "without births it does not");
+	look(100, 100, 1, 0);
+	tap_ok(scopeswitch_timeout_ms(&w) > 0, "after a birth it does again");
+	change(true);
+	tap_int(scopeswitch_timeout_ms(&w), -1, "events of CPUs can wait");
 }
 
 static void test_to_task(void)
@@ -150,6 +171,7 @@ static void test_cleared(void)
 int main(void)
 {
 	test_to_cpu();
+	test_timeout();
 	test_to_task();
 	test_others();
 	test_cleared();
