@@ -146,6 +146,36 @@ static void print_unseen(const struct summary *s, FILE *to, const struct cprof_s
 		"was spent in the\n  kernel and is not in the profile");
 }
 
+/* Is more missing than short threads can hide, and were the events enabled for a small part of the
+ * time?  Then the kernel has removed them. */
+static bool is_removed(const struct cprof_stats *st, const struct cprof_event_stats *ev)
+{
+	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
+	return ev->is_clock && st->cpu_used_known && ev->value < st->cpu_used_ns &&
+	       ev->time_enabled_ns < st->cpu_used_ns / 2 &&
+	       st->n_born * period_ns < (st->cpu_used_ns - ev->value) / 2;
+}
+
+/* Why a part of what was used is not in the profile. */
+static void print_gap(FILE *to, const struct cprof_stats *st,
+		      const struct cprof_event_stats *ev, double percent)
+{
+	if (percent < 100 && st->scope == CPROF_SCOPE_TASK && is_removed(st, ev))
+		fprintf(to, "  the kernel lets no user record what the target has executed; --scope "
+			    "cpu records it\n  (CAP_PERFMON or root): see COVERAGE in "
+			    "cprof-record(1)\n");
+	else if (percent < 100 && st->scope == CPROF_SCOPE_TASK)
+		fprintf(to, "  threads that live for less than a sampling period go unseen with "
+			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
+	else if (percent < 100 && ev->is_clock && !ev->n_lost && !ev->throttled_ns)
+		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
+			    "cprof-record(1)\n");
+	else if (percent > 100 && ev->is_clock)
+		fprintf(to, "  more than 100 %%, because a clock also counts interrupts and steal "
+			    "time, which the\n  kernel's accounts leave out: see COVERAGE in "
+			    "cprof-record(1)\n");
+}
+
 /* For the first event: others miss the same names. */
 static void print_unnamed(const struct summary *s, FILE *to)
 {
@@ -190,17 +220,8 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, " (%s)", units_size_text(s->file[i].n_bytes, text));
 	}
 	fputc('\n', to);
-	if (is_gap(s, percent, &ev) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
-		fprintf(to, "  threads that live for less than a sampling period go unseen with "
-			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
-	else if (is_gap(s, percent, &ev) && percent < 100 && ev.is_clock && !ev.n_lost &&
-		 !ev.throttled_ns)
-		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
-			    "cprof-record(1)\n");
-	else if (is_gap(s, percent, &ev) && percent > 100 && ev.is_clock)
-		fprintf(to, "  more than 100 %%, because a clock also counts interrupts and steal "
-			    "time, which the\n  kernel's accounts leave out: see COVERAGE in "
-			    "cprof-record(1)\n");
+	if (is_gap(s, percent, &ev))
+		print_gap(to, &st, &ev, percent);
 	print_unseen(s, to, &st, &ev);
 	print_particulars(s, to, i, &ev);
 }
