@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import tempfile
+import time
 
 import tap
 
@@ -99,6 +100,15 @@ for start in STARTS:
     left = run.processes(r.tag, -1)
     tap.check([] if (r.passed, r.failed) == (1, 0) and not left else ["%s %s" % (vars(r), left)],
               "a process left over from '%s' is killed" % start)
+
+# As in execve(2), it has no environment when the test ends.
+r = run.run_test(test_of(
+    "echo 1..1; echo ok 1; setsid env -i sh -c \"sleep 0.4; exec env %s=$%s sleep 987\" & sleep 0.1"
+    % (run.TAG, run.TAG)))
+time.sleep(0.5)
+left = run.processes(r.tag, -1)
+tap.check([] if (r.passed, r.failed) == (1, 0) and not left else ["%s %s" % (vars(r), left)],
+          "a process that was executing a file when the test ended is killed")
 
 first = run.run_test(test_of("echo 1..1; echo not ok 1"))
 second = run.SecondRuns(run.SECOND_RUNS_S)
