@@ -161,8 +161,8 @@ static void print_gap(FILE *to, const struct cprof_stats *st,
 		      const struct cprof_event_stats *ev, double percent)
 {
 	if (percent < 100 && st->scope == CPROF_SCOPE_TASK && is_removed(st, ev))
-		fprintf(to, "  the kernel lets no user record what the target has executed; --scope "
-			    "cpu records it\n  (CAP_PERFMON or root): see COVERAGE in "
+		fprintf(to, "  the kernel lets no user record what the target has executed; "
+			    "--scope cpu records it\n  (CAP_PERFMON or root): see COVERAGE in "
 			    "cprof-record(1)\n");
 	else if (percent < 100 && st->scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  threads that live for less than a sampling period go unseen with "
