@@ -37,7 +37,10 @@ static inline bool fast_meets(struct unwind_sync *s, const struct unwind_frame *
 		if (m->pc != f->pc || m->fp != f->fp ||
 		    ((m->flags ^ f->flags) & UNWIND_FRAME_EXACT))
 			continue;
-		if (s->n_met + 1 != n || s->k_met - 1 != k)
+		/* Found in another way, it is a new frame, and the memo takes its flags. */
+		if ((m->flags ^ f->flags) & (UNWIND_FRAME_HEURISTIC | UNWIND_FRAME_CHAINED))
+			s->from = n;
+		else if (s->n_met + 1 != n || s->k_met - 1 != k)
 			s->from = n - 1;
 		s->k = s->k_met = k;
 		s->n_met = n;
