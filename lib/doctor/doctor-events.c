@@ -64,6 +64,7 @@ static bool find_rights(struct cprof_doctor *d)
 	struct cprof_finding *f = doctor_find(d, "scopes", "own-code", "Own processes", "%s", "");
 	f->essential = true;
 	bool works = try_to(d, f, CPROF_FINDING_NO, &user, &self) == 0;
+	d->nothing_works = !works;
 	if (works)
 		doctor_worse(f, CPROF_FINDING_OK, "user code can be sampled");
 	f = doctor_find(d, "scopes", "kernel-code", "Kernel code", "%s", "");
@@ -329,6 +330,8 @@ static void find_breakpoints(struct cprof_doctor *d)
 	if (host_read_long(d->host, HOST_SYS, &type, "bus/event_source/devices/uprobe/type") < 0) {
 		doctor_worse(f, CPROF_FINDING_LIMITED, "this kernel has none");
 		doctor_remedy(f, CPROF_REMEDY_BOOT, "boot a kernel with CONFIG_UPROBE_EVENTS=y");
+	} else if (d->rights.perfmon && d->nothing_works) {
+		doctor_worse(f, CPROF_FINDING_LIMITED, "see 'Own processes'");
 	} else if (d->rights.perfmon) {
 		doctor_worse(f, CPROF_FINDING_OK, "can be sampled");
 	} else {

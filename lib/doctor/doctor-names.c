@@ -90,6 +90,10 @@ static void find_ptrace(struct cprof_doctor *d)
 	struct cprof_finding *f = doctor_find(d, "names", "other-processes", "Processes of -p",
 					      "%s", "");
 	host_read_long(d->host, HOST_PROC, &scope, "sys/kernel/yama/ptrace_scope");
+	if (d->rights.ptrace && d->rights.perfmon && d->nothing_works) {
+		doctor_worse(f, CPROF_FINDING_LIMITED, "none can be recorded: see 'Own processes'");
+		return;
+	}
 	if (d->rights.ptrace && d->rights.perfmon) {
 		doctor_worse(f, CPROF_FINDING_OK, "those of all users can be recorded");
 		return;

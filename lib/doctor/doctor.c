@@ -85,13 +85,16 @@ void doctor_remedy(struct cprof_finding *f, enum cprof_remedy_kind kind, const c
 void doctor_remedy_capability(const struct cprof_doctor *d, struct cprof_finding *f,
 			      const char *capability)
 {
+	bool refused = d->rights.paranoid > EVCAUSE_PARANOID_PERFMON && !d->rights.admin &&
+		       strstr(capability, "cap_perfmon");
 	if (d->rights.lost_in_ns)
 		doctor_remedy(f, CPROF_REMEDY_CAPABILITY,
 			      "%s outside of this user namespace (inside, it does not count)",
 			      capability);
 	else
-		doctor_remedy(f, CPROF_REMEDY_CAPABILITY, "sudo setcap %s+ep %s", capability,
-			      d->program);
+		doctor_remedy(f, CPROF_REMEDY_CAPABILITY, "%ssudo setcap %s+ep %s",
+			      refused ? "sudo sysctl kernel.perf_event_paranoid=2 && " : "",
+			      capability, d->program);
 }
 
 void doctor_remedies_for(struct cprof_doctor *d, struct cprof_finding *f,
@@ -101,7 +104,7 @@ void doctor_remedies_for(struct cprof_doctor *d, struct cprof_finding *f,
 	evadvice_find(d->host, r, evcause_find(d->host, r, errnum), &advice);
 	for (size_t i = 0; i < advice.n_remedies; i++) {
 		const struct evadvice_remedy *x = &advice.remedy[i];
-		if (x->kind == CPROF_REMEDY_CAPABILITY)
+		if (x->kind == CPROF_REMEDY_CAPABILITY && x->command[0])
 			doctor_remedy_capability(d, f, x->command);
 		else if (x->kind == CPROF_REMEDY_SYSCTL && x->command[0])
 			doctor_remedy(f, x->kind, "sudo %s", x->command);

@@ -17,6 +17,7 @@ struct cprof_doctor {
 	struct evcause_rights rights;
 	pid_t pid;
 	const char *program;
+	bool nothing_works;                /* this process cannot sample even its own code */
 	bool failed;                       /* out of memory */
 	struct cprof_finding nowhere;      /* receives findings after a lack of memory */
 	VEC(struct cprof_finding *) list;
@@ -40,7 +41,7 @@ void doctor_remedy(struct cprof_finding *f, enum cprof_remedy_kind kind, const c
 void doctor_remedies_for(struct cprof_doctor *d, struct cprof_finding *f,
 			 const struct evcause_request *r, int errnum);
 
-/* "setcap cap_perfmon+ep FILE": how the program gets a capability. */
+/* "setcap cap_perfmon+ep FILE": how the program gets a capability, so that it counts. */
 void doctor_remedy_capability(const struct cprof_doctor *d, struct cprof_finding *f,
 			      const char *capability);
 

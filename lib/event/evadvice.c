@@ -155,12 +155,21 @@ static void explain_busy(struct context *c)
 
 /* ---- permission ---------------------------------------------------------------------- */
 
-static void add_capability(struct context *c)
+static struct evadvice_remedy *add_capability(struct context *c)
 {
-	const char *words = c->rights.lost_in_ns
+	struct evadvice_remedy *r = add_remedy(c, CAPABILITY, "%s", c->rights.lost_in_ns
 		? "get CAP_PERFMON outside of this user namespace (inside, it does not count)"
-		: "get CAP_PERFMON (root has it)";
-	set_command(add_remedy(c, CAPABILITY, "%s", words), "cap_perfmon");
+		: "get CAP_PERFMON (root has it)");
+	set_command(r, "cap_perfmon");
+	return r;
+}
+
+/* Without a command: a file with this capability would make everyone root. */
+static void add_admin(struct context *c)
+{
+	add_remedy(c, CAPABILITY, "%s", c->rights.lost_in_ns
+		   ? "get CAP_SYS_ADMIN outside of this user namespace (inside, it does not count)"
+		   : "get CAP_SYS_ADMIN (root has it)");
 }
 
 static struct evadvice_remedy *add_sysctl(struct context *c, const char *words)
@@ -170,6 +179,11 @@ static struct evadvice_remedy *add_sysctl(struct context *c, const char *words)
 	return r;
 }
 
+static void explain_probe(struct context *c)
+{
+	add_capability(c);
+}
+
 static void explain_paranoid(struct context *c)
 {
 	const struct evspec *s = c->request->spec;
@@ -177,18 +191,25 @@ static void explain_paranoid(struct context *c)
 	if (c->rights.perfmon) {
 		add_reason(c, "kernel.perf_event_paranoid is %ld: CAP_PERFMON is not enough for "
 			   "this kernel then", c->rights.paranoid);
-		set_command(add_remedy(c, CAPABILITY, "get CAP_SYS_ADMIN (root has it)"),
-			    "cap_sys_admin");
-		add_sysctl(c, "make CAP_PERFMON count");
+		add_admin(c);
+		set_command(add_remedy(c, SYSCTL, "make CAP_PERFMON count"),
+			    "sysctl kernel.perf_event_paranoid=2");
+		return;
+	}
+	if (c->cause == EVCAUSE_PARANOID_ALL) {
+		add_reason(c, "kernel.perf_event_paranoid is %ld: some kernels then allow no "
+			   "sampling without CAP_SYS_ADMIN (2 allows user code of your own "
+			   "processes, 1 also their kernel side, 0 whole CPUs)",
+			   c->rights.paranoid);
+		add_admin(c);
+		if (c->paranoid_needed < 2)
+			add_capability(c)->only_doctor = true;
+		add_sysctl(c, "allow it for all users");
 		return;
 	}
 	add_reason(c, "kernel.perf_event_paranoid is %ld: without CAP_PERFMON ",
 		   c->rights.paranoid);
 	switch (c->cause) {
-	case EVCAUSE_PARANOID_ALL:
-		add_reason(c, "this kernel allows no sampling (2 allows user code of your own "
-			   "processes, 1 also their kernel side, 0 whole CPUs)");
-		break;
 	case EVCAUSE_PARANOID_TRACE:
 		add_reason(c, "tracepoints do not show their data");
 		break;
@@ -376,7 +397,7 @@ static const struct row table[EVCAUSE_N_CAUSES] = {
 		.explain = explain_paranoid },
 	[EVCAUSE_PROBE] = { "probes need CAP_PERFMON",
 		"probes change code that other processes run, too: no setting of "
-		"kernel.perf_event_paranoid allows them", add_capability },
+		"kernel.perf_event_paranoid allows them", explain_probe },
 	[EVCAUSE_OTHER_USER] = { "another user's process", .explain = explain_other_user },
 	[EVCAUSE_NOT_DUMPABLE] = { "protected process", .explain = explain_other_user },
 	[EVCAUSE_SECCOMP] = { "forbidden by a seccomp filter",

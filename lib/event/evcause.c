@@ -220,13 +220,13 @@ static enum evcause refused(const struct host *h, const struct evcause_request *
 	if (errnum == EPERM && own.seccomp)
 		return EVCAUSE_SECCOMP;
 	if (!own.perfmon && own.paranoid > evcause_paranoid_needed(r)) {
-		if (own.paranoid > 2)
+		if (own.paranoid > EVCAUSE_PARANOID_PERFMON)
 			return EVCAUSE_PARANOID_ALL;
 		if (evcause_paranoid_needed(r) < 0)
 			return EVCAUSE_PARANOID_TRACE;
 		return all_tasks(r) ? EVCAUSE_PARANOID_CPU : EVCAUSE_PARANOID_KERNEL;
 	}
-	if (!own.admin && own.paranoid > 2)
+	if (!own.admin && own.paranoid > EVCAUSE_PARANOID_PERFMON)
 		return EVCAUSE_PARANOID_ALL;
 	if (!own.perfmon && is_probe(h, r))
 		return EVCAUSE_PROBE;

@@ -73,6 +73,9 @@ struct evcause_unit {
 };
 void evcause_unit(const struct host *h, unsigned type, struct evcause_unit *ret);
 
+/* The highest kernel.perf_event_paranoid with which CAP_PERFMON counts for all kernels. */
+#define EVCAUSE_PARANOID_PERFMON 2
+
 /* The rights of this process that concern perf events. */
 struct evcause_rights {
 	long paranoid;      /* kernel.perf_event_paranoid: -1 .. 4 */

@@ -67,7 +67,7 @@ target=$pid
 # tests/tools/refused-table.c defines the words; `any` means all of them.
 UPROBE=uprobe:$PROG/spin:main "$refused" --table "$target" >cells.keep <<'END'
 # permission: the sysctl, another user's process, seccomp, lockdown, a security module
-closed|EACCES|any|any|kernel.perf_event_paranoid is 4: .*get CAP_PERFMON .*or .*sysctl kernel.perf_event_paranoid=[012]
+closed|EACCES|any|any|kernel.perf_event_paranoid is 4: .*get CAP_SYS_ADMIN .*or .*sysctl kernel.perf_event_paranoid=[012]
 user|EACCES|switches cpu-clock:k cycles:k tracepoint|command -p -t|perf_event_paranoid is 2: .*only user code .*CAP_PERFMON .*sysctl kernel.perf_event_paranoid=1
 user|EACCES|uprobe|command -p -t|probes change code that other processes run.*get CAP_PERFMON
 user|EACCES|clock faults cycles precise cache raw term breakpoint member default|command -p -t|belongs to user [0-9]+ +run cprof as that user, or get CAP_PERFMON

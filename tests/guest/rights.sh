@@ -48,6 +48,16 @@ if echo 1 >/proc/sys/kernel/yama/ptrace_scope; then
 fi
 echo 3 >/proc/sys/kernel/perf_event_paranoid
 attempt member3 1001,1000 -p $other,$roots
+# What cprof doctor recommends there, and whether it helps.
+cp cprof /tmp/plain
+chmod 755 /tmp/plain
+./as 1001 /tmp/plain doctor --json >$OUT/doctor3.out 2>$OUT/doctor3.err
+echo $? >$OUT/doctor3.status
+./as 1001,1000 cprof doctor --json >$OUT/doctormember3.out 2>$OUT/doctormember3.err
+echo $? >$OUT/doctormember3.status
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+./as 1001 /tmp/plain doctor --json >$OUT/doctor2.out 2>$OUT/doctor2.err
+echo $? >$OUT/doctor2.status
 kill $own $other $roots
 END
 
@@ -84,6 +94,29 @@ recorded_in member2 'a member, processes of two users'
 # Only some kernels know this value, and not all of those accept CAP_PERFMON.
 result rights member3
 [ "$status" = 0 ] || like err 'paranoid is 3: CAP_PERFMON is not enough' 'paranoid 3, a member: says why not'
+# remedies ID: the commands that cprof doctor recommends for a finding
+remedies() {
+	"$PYTHON" -c '
+import json, sys
+for f in json.load(open(sys.argv[1]))["findings"]:
+	if f["id"] == sys.argv[2]:
+		print(f["state"], *(r["text"] for r in f["remedies"]), sep="; ")' out "$1"
+}
+result rights doctor3
+if [ "$status" = 1 ]; then
+	is "$(remedies own-code)" \
+		'no; get CAP_SYS_ADMIN (root has it); sudo sysctl kernel.perf_event_paranoid=2' \
+		'cprof doctor, paranoid 3: a capability that this kernel refuses is not recommended'
+	remedies kernel-code >kernel
+	like kernel 'paranoid=2 && sudo setcap cap_perfmon' 'cprof doctor, paranoid 3: nor alone'
+	result rights doctormember3
+	remedies own-code >own
+	like own 'get CAP_SYS_ADMIN .*paranoid=2$' 'cprof doctor, paranoid 3, a member: the sysctl'
+	result rights doctor2
+	is "$status $(remedies own-code)" '2 ok' 'cprof doctor: the sysctl that it recommends helps'
+else
+	skip 'cprof doctor at paranoid 3' 'this kernel does not know the value 3'
+fi
 result rights memberyama
 if [ "$status" != missing ]; then
 	recorded_in memberyama 'ptrace_scope 1, a member'

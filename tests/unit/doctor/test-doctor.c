@@ -115,10 +115,29 @@ static void rights(void)
 	machine_rights(&m, 4, 0, 0);
 	kernel.always = EACCES;
 	examine(0);
-	is("own-code", CPROF_FINDING_NO, "allows no sampling",
-	   "capability: sudo setcap cap_perfmon+ep /opt/cprof\n"
+	is("own-code", CPROF_FINDING_NO, "allow no sampling",
+	   "capability: get CAP_SYS_ADMIN (root has it)\n"
 	   "sysctl: sudo sysctl kernel.perf_event_paranoid=2");
 	tap_ok(find("own-code")->essential, "  which is essential");
+	is("kernel-code", CPROF_FINDING_NO, "allow no sampling",
+	   "capability: get CAP_SYS_ADMIN (root has it)\n"
+	   "capability: sudo sysctl kernel.perf_event_paranoid=2 && "
+	   "sudo setcap cap_perfmon+ep /opt/cprof\n"
+	   "sysctl: sudo sysctl kernel.perf_event_paranoid=1");
+	is("other-processes", CPROF_FINDING_LIMITED, "of this user",
+	   "option: run cprof as the user of the process\n"
+	   "capability: sudo sysctl kernel.perf_event_paranoid=2 && "
+	   "sudo setcap cap_perfmon,cap_sys_ptrace+ep /opt/cprof");
+	machine_rights(&m, 3, 1ull << 38 | 1ull << 19, 0);
+	examine(0);
+	is("whole-cpus", CPROF_FINDING_NO, "CAP_PERFMON is not enough",
+	   "capability: get CAP_SYS_ADMIN (root has it)\n"
+	   "sysctl: sudo sysctl kernel.perf_event_paranoid=2");
+	is("other-processes", CPROF_FINDING_LIMITED, "see 'Own processes'", "");
+	machine_file(&m, "sys/bus/event_source/devices/uprobe/type", "9\n");
+	examine(0);
+	is("uprobes", CPROF_FINDING_LIMITED, "see 'Own processes'", "");
+	machine_file(&m, "sys/bus/event_source/devices/uprobe/type", NULL);
 
 	machine_rights(&m, 1, 0, 2);
 	kernel.always = EPERM;

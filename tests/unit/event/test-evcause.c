@@ -299,13 +299,24 @@ static void words(void)
 	machine_rights(&m, 3, 0, 0);
 	says(request("cpu-clock:u", 0, -1), EACCES,
 	     "cannot open event 'cpu-clock:u' for this process: Permission denied",
-	     "kernel.perf_event_paranoid is 3: without CAP_PERFMON this kernel allows no sampling "
-	     "(2 allows user code of your own processes, 1 also their kernel side, 0 whole CPUs)\n"
-	     "get CAP_PERFMON (root has it), or allow it for all users: sysctl "
+	     "kernel.perf_event_paranoid is 3: some kernels then allow no sampling without "
+	     "CAP_SYS_ADMIN (2 allows user code of your own processes, 1 also their kernel side, 0 "
+	     "whole CPUs)\nget CAP_SYS_ADMIN (root has it), or allow it for all users: sysctl "
 	     "kernel.perf_event_paranoid=2");
+	says(request("cpu-clock", 0, -1), EACCES,
+	     "cannot open event 'cpu-clock' for this process: Permission denied",
+	     "kernel.perf_event_paranoid is 3: some kernels then allow no sampling without "
+	     "CAP_SYS_ADMIN (2 allows user code of your own processes, 1 also their kernel side, 0 "
+	     "whole CPUs)\nget CAP_SYS_ADMIN (root has it), or allow it for all users: sysctl "
+	     "kernel.perf_event_paranoid=1");
 	machine_rights(&m, 3, PERFMON, 0);
 	says(request("cpu-clock:u", 0, -1), EACCES,
 	     "cannot open event 'cpu-clock:u' for this process: Permission denied",
+	     "kernel.perf_event_paranoid is 3: CAP_PERFMON is not enough for this kernel then\n"
+	     "get CAP_SYS_ADMIN (root has it), or make CAP_PERFMON count: sysctl "
+	     "kernel.perf_event_paranoid=2");
+	says(request("cpu-clock", 0, -1), EACCES,
+	     "cannot open event 'cpu-clock' for this process: Permission denied",
 	     "kernel.perf_event_paranoid is 3: CAP_PERFMON is not enough for this kernel then\n"
 	     "get CAP_SYS_ADMIN (root has it), or make CAP_PERFMON count: sysctl "
 	     "kernel.perf_event_paranoid=2");
