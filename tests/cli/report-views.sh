@@ -174,16 +174,24 @@ refused 1 'malformed field' 'a nested length beyond its message' report nested.k
 # screen COLUMNS COMMAND: runs it in a terminal of that width; the screen's contents are in the file
 # out
 screen() {
+	# A server goes on for a moment after kill-server, so each screen has one of its own.
 	rm -f done.keep
-	tmux -L "cprof$$" -f /dev/null new-session -d -x "$1" -y 40 \
-		"env -u NO_COLOR TERM=screen-256color $2 2>&1; touch done.keep; sleep 60" 2>err
+	n_screens=$((n_screens + 1))
+	server=cprof$$.$n_screens
+	tmux -L "$server" -f /dev/null new-session -d -x "$1" -y 41 \
+		"env -u NO_COLOR TERM=screen-256color $2 2>&1; echo 'that is all'; touch done.keep; sleep 60" 2>err
 	wait_for 20 test -e done.keep
-	tmux -L "cprof$$" capture-pane -p -e -t 0 >out 2>err
-	tmux -L "cprof$$" kill-server 2>err
+	wait_for 20 is_shown
+	tmux -L "$server" kill-server 2>err
+	sed -i '/that is all/d' out
 	# the columns of a line: escape sequences have no column, and a UTF-8 character has one
 	sed 's/\x1b\[[0-9;]*m//g' out >plain.keep
 }
-at_end "tmux -L cprof$$ kill-server 2>/dev/null"
+is_shown() {
+	tmux -L "$server" capture-pane -p -e -t 0 >out 2>err && grep -q 'that is all' out
+}
+n_screens=0
+at_end 'tmux -L "$server" kill-server 2>/dev/null'
 widest() {
 	"$PYTHON" -c 'import sys; print(max(len(l.rstrip("\n")) for l in open("plain.keep", encoding="utf-8")))'
 }
