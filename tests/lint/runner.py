@@ -17,8 +17,8 @@ run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loa
 loader.exec_module(run)
 
 
-def test_of(script, timeout=60, parallel=True):
-    return run.Test("/build-x", {"name": "t", "suite": ["cprof:s"], "cmd": ["sh", "-c", script],
+def test_of(script, timeout=60, parallel=True, suite="s"):
+    return run.Test("/build-x", {"name": "t", "suite": ["cprof:" + suite], "cmd": ["sh", "-c", script],
                                  "timeout": timeout, "protocol": "tap", "workdir": "/",
                                  "is_parallel": parallel})
 
@@ -78,9 +78,20 @@ for parallel in (True, False):
     tap.check([] if counts == want and lines == [2, 1] else ["%s %s" % (counts, lines)],
               "%s tests: what fails runs once more, twice failed is failed, and nothing else runs twice"
               % ("parallel" if parallel else "serial"))
-    tap.check([] if said.getvalue().count("again at the end") == (2 if parallel else 0)
-              else [said.getvalue()], "%s tests: it is reported when"
+    tap.check([] if said.getvalue().count("again at the end") == 2 else [said.getvalue()], "%s tests: it is reported when"
               % ("parallel" if parallel else "serial"))
+# Four guests, the first of which takes as long as the test that measures.
+with tempfile.TemporaryDirectory() as d:
+    with contextlib.redirect_stdout(io.StringIO()):
+        wait = "echo 1..1; echo guest $(nice) >>%s/order; sleep %g; echo ok 1"
+        got = []
+        run.run_all([test_of("echo 1..1; sleep 1; echo alone >>%s/order; echo ok 1" % d, parallel=False)]
+                    + [test_of(wait % (d, s), timeout=t, suite="guest")
+                       for s, t in ((1.5, 60), (0, 50), (0, 50), (0, 50))], 2, got.append)
+    with open(os.path.join(d, "order"), encoding="ascii") as f:
+        order = f.read().split("\n")[:-1]
+tap.check([] if len(got) == 5 and order == ["guest 19", "alone"] + 3 * ["guest %d" % os.nice(0)]
+          else [str(order)], "a guest runs beside what measures, at the lowest priority; others later")
 r = run.SecondRuns().run(run.run_test(test_of("echo 1..1; echo not ok 1")))
 tap.check([] if (r.passed, r.failed) == (0, 1) else ["%s" % vars(r)],
           "what fails twice has failed")
