@@ -509,6 +509,10 @@ void engine_feed(struct engine *g, const struct record *r)
 		note_kernel_code(g, r);
 		break;
 	case PERF_RECORD_EXIT:
+		if (procs_note_removal(&g->procs, r)) {
+			waits_doubt(&g->waits, r);
+			break;
+		}
 		note_exit(g, r);
 		feed_side_band(g, r);
 		break;
@@ -534,6 +538,7 @@ int engine_clear(struct engine *g, struct err *e)
 	g->window.first_ns = g->window.last_ns = 0;
 	g->own_labels.n_dropped = 0;
 	g->n_born = 0;
+	g->procs.n_removed = 0;
 	g->owners.any_other = false;
 	g->walk.stats = (struct stack_walk_stats){ 0 };
 	stack_user_clear(&g->walk.user);

@@ -1,6 +1,7 @@
 /*
- * A lost EXIT would keep its thread, and a process's maps with it, for ever.  A thread that two
- * checks in a row do not find has ended: its last samples were fed in between.
+ * A lost EXIT, or one that removed events (procs_note_removal), would keep its thread, and a
+ * process's maps with it, for ever.  A thread that two checks in a row do not find has ended: its
+ * last samples were fed in between.
  */
 
 #include "engine/gc-threads.h"
@@ -32,7 +33,7 @@ void gc_threads_ended(struct engine *g, uint64_t now_ns)
 	struct gc_threads *f = &g->gc.threads;
 	VEC(struct ended) ended = { 0 };
 	if (!g->options.host || now_ns - f->looked_ns < GC_THREADS_EVERY_NS ||
-	    (f->n_losses_seen == g->reread.n_losses && !f->has_missed))
+	    (f->n_losses_seen == g->reread.n_losses && !f->has_missed && !g->procs.n_removed))
 		return;
 	f->looked_ns = now_ns;
 	f->n_losses_seen = g->reread.n_losses;

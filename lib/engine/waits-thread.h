@@ -103,6 +103,7 @@ struct waits_thread {
 	uint32_t pid, tid;
 	enum { WAITS_UNKNOWN, WAITS_ON_CPU, WAITS_OFF_CPU } is;
 	uint64_t since_ns;     /* counted up to here; 0: since before the recording */
+	uint64_t doubt_ns;     /* maybe nothing is known from then on; 0: no doubt */
 	/* The present wait. */
 	uint64_t began_ns;
 	bool is_counted;       /* its n was given */

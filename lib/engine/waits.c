@@ -106,8 +106,10 @@ static struct waits_thread *thread_of(struct waits *w, uint32_t pid, uint32_t ti
 	};
 	if (tid == NO_TASK || tid == 0)
 		return NULL;
-	if (t && t->pid == pid)
+	if (t && t->pid == pid) {
+		t->doubt_ns = 0;
 		return t;
+	}
 	if (t) {  /* the id was used again, and the EXIT record was lost */
 		flush_pool(w, t);
 		waits_pool_free(t->pool, w->budget);
@@ -426,6 +428,13 @@ void waits_add_thread(struct waits *w, uint32_t pid, uint32_t tid)
 	thread_of(w, pid, tid, 0);
 }
 
+void waits_doubt(struct waits *w, const struct record *r)
+{
+	struct waits_thread *t = waits_find(w, r->tid);
+	if (t)
+		t->doubt_ns = r->time_ns;
+}
+
 /* ---- ends ----------------------------------------------------------------------------- */
 
 /* A thread without records has not changed its state. */
@@ -450,7 +459,8 @@ void waits_settle(struct waits *w, uint64_t now_ns)
 		struct waits_thread *t = &w->thread.v[i];
 		if (t->is == WAITS_UNKNOWN)
 			settle_unknown(t);
-		waits_count_until(w, t, now_ns);
+		bool is_known = !t->doubt_ns || t->doubt_ns > now_ns;
+		waits_count_until(w, t, is_known ? now_ns : t->doubt_ns);
 		flush_pool(w, t);
 	}
 }

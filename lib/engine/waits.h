@@ -56,6 +56,9 @@ bool waits_knows(const struct waits *w, uint32_t tid);
 /* Processes SWITCH, FORK, EXIT and COMM records of targets, and LOST.  Ignores other types. */
 void waits_feed(struct waits *w, const struct record *r);
 
+/* Records of its thread may follow EXIT r; otherwise it is counted up to there. */
+void waits_doubt(struct waits *w, const struct record *r);
+
 /* The thread leaves its CPU; the stack is that of the wait that begins. */
 void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		  struct waits_place at);

@@ -279,6 +279,13 @@ static void consider_first_exe(struct procs *p, const struct procs_process *proc
 	p->first_exe_sure = proc->exe_sure;
 }
 
+/* Its events were not removed: those of a CPU or a cgroup. */
+static void note_recorded(struct procs *p, struct procs_process *proc)
+{
+	p->n_removed -= proc->is_removed && p->n_removed;
+	proc->is_bare = proc->is_removed = false;
+}
+
 static void feed_mmap(struct procs *p, const struct record *r)
 {
 	const struct record_mmap *m = &r->mmap;
@@ -301,6 +308,7 @@ static void feed_mmap(struct procs *p, const struct record *r)
 		mapdso_open(&p->mapdso, d, r->pid, map.start, map.end, m->filename);
 
 	size_t cap = proc->space.map.cap;
+	note_recorded(p, proc);
 	int change = procs_space_insert(&proc->space, map);
 	charge(p, (proc->space.map.cap - cap) * sizeof(*proc->space.map.v));
 	if (change == PROCS_SPACE_REPLACED)
@@ -339,7 +347,8 @@ static void feed_comm(struct procs *p, const struct record *r)
 		return;
 	end_other_threads(p, proc, t);
 	space_empty(p, proc);
-	proc->saw_exec = true;
+	note_recorded(p, proc);
+	proc->saw_exec = proc->is_bare = true;
 	proc->owner = PROCS_OWNER_UNREAD;
 	/* The user means the program that a wrapper becomes: env's, or a shell's last command. */
 	if (proc->pid == p->first_exe_pid)
@@ -409,6 +418,22 @@ static void feed_exit(struct procs *p, const struct record *r)
 	struct procs_thread *t = procs_thread(p, r->pid, r->tid);
 	if (t)
 		thread_exit(p, t);
+}
+
+/*
+ * When a process executes a file that is set-user-ID, has capabilities or may not be read, the
+ * kernel removes the events of the task, and reports it as ended before it maps anything
+ * (fs/exec.c, begin_new_exec).  Events of CPUs and cgroups go on.
+ */
+bool procs_note_removal(struct procs *p, const struct record *r)
+{
+	struct procs_process *proc = idmap_get(&p->pids, r->pid);
+	if (!proc || !proc->is_bare || !is_wanted(p, proc))
+		return false;
+	proc->is_bare = false;
+	proc->is_removed = true;
+	p->n_removed++;
+	return true;
 }
 
 void procs_feed(struct procs *p, const struct record *r, bool follow)

@@ -60,6 +60,7 @@ struct procs_process {
 	/* private */
 	bool known;            /* known from a record, not only from a look-up */
 	bool saw_exec;         /* mappings come from an exec: the first file is the main binary */
+	bool is_bare, is_removed; /* it has mapped no code since its exec; and got an EXIT */
 	bool exe_is_read, exe_sure;
 	uint64_t exe_ino;      /* of /proc/PID/exe; 0 unknown */
 	uint32_t slot;         /* index in procs.process */
@@ -79,6 +80,7 @@ struct procs {
 	void (*user_free)(void *user);/* for procs_thread.user; NULL: free() */
 	bool only_targets;            /* records of other processes are fed, too: see procs_feed */
 	bool no_first_exe;            /* no program is the main one */
+	uint64_t n_removed;           /* processes that go on without events */
 	/* private */
 	uint32_t first_exe_pid;       /* the process whose main binary that is */
 	bool first_exe_sure;
@@ -107,6 +109,8 @@ void procs_done(struct procs *p);
  * first_exe.
  */
 void procs_feed(struct procs *p, const struct record *r, bool follow);
+/* Is this EXIT record no end, but the removal of a task's events by exec? */
+bool procs_note_removal(struct procs *p, const struct record *r);
 
 /* Makes the process, or one thread of it, a target, and opens the files it has mapped already.
  * Call it before feeding its mappings if they are to set first_exe. */

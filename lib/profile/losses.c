@@ -107,6 +107,10 @@ static const struct row table[] = {
 	    ABSENT, SHOWN, false }, IN_IMPORT(n_newer_attrs) },
 	{ { "unknown_sections", "unknown header sections skipped", NULL, NULL,
 	    ABSENT, SHOWN, false }, IN_IMPORT(n_unknown_features) },
+	{ { "unrecorded", "programs not recorded: the kernel lets no user record what is "
+	    "set-user-ID, has capabilities or may not be read", NULL,
+	    "--scope cpu (CAP_PERFMON or root)",
+	    STRICT, VERBOSE, true }, IN_ENGINE(procs.n_removed) },
 	{ { "unassigned", "samples of an unknown event: another recorder has opened the same "
 	    "software events", NULL, "record one software event at a time",
 	    STRICT, ABSENT, true }, IN_SOURCE(n_unassigned) },

@@ -37,7 +37,7 @@ int main(void)
 	/* Ended processes are kept until many more have ended. */
 	for (uint32_t pid = 1000; pid < 1600; pid++) {
 		targets_add_pid(&g.targets, pid);
-		feed_comm(&g, pid, pid, "y", true);
+		feed_comm(&g, pid, pid, "y", false);
 		feed_exit(&g, pid, pid);
 	}
 	throttle_begin(&g.throttle, 0, 1, 1000000000u);

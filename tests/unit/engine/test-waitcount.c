@@ -80,6 +80,38 @@ static void test_engine(void)
 	engine_done(&g);
 }
 
+/* After the exec of a set-user-ID file, EXIT is no end. */
+static void test_removal(void)
+{
+	static const uint8_t waits[] = { WAITS_SOURCE | WAITS_OFF | WAITS_RUN, 0 };
+	struct engine g;
+	const struct engine_options o = { .n_events = 2, .labels = SAMPLELABEL_TID,
+					  .follow = true, .waits = waits };
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	g.waits.has_clock = true;
+	feed_at(100);
+	feed_comm(&g, 7, 7, "su", true);
+	feed_at(110);
+	feed_exit(&g, 7, 7);
+	tap_int((long long)g.procs.n_removed, 1, "its events may be gone");
+	engine_settle(&g, 200);
+	tap_int((long long)g.event[0].value, 10, "what it does now is unknown");
+	feed_switch(&g, 300, true);
+	feed_at(310);
+	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/su");
+	feed_switch(&g, 400, false);
+	engine_settle(&g, 500);
+	tap_int((long long)g.event[0].value, 400, "until another record shows that it goes on");
+	tap_int((long long)g.procs.n_removed, 0, "and nothing is missing");
+	feed_at(600);
+	feed_exit(&g, 7, 7);
+	feed_switch(&g, 700, true);
+	engine_settle(&g, 800);
+	tap_int((long long)g.event[0].value, 500, "then it ends");
+	engine_done(&g);
+}
+
 /* Whole quanta are counted where the sum of the thread reaches them. */
 static void test_quanta(void)
 {
@@ -225,6 +257,7 @@ static void test_wakers(void)
 int main(void)
 {
 	test_engine();
+	test_removal();
 	test_quanta();
 	test_locks();
 	test_wakers();

@@ -368,6 +368,24 @@ static void test_threads(void)
 	exit_of(20, 20);
 	tap_ok(jvm->exited, "whose exit ends the process");
 
+	/* An exec of a set-user-ID file: the kernel reports the end of the process at once. */
+	const struct record end = { .type = PERF_RECORD_EXIT, .pid = 10, .tid = 10 };
+	comm(10, 10, "su", true);
+	p.only_targets = true;
+	tap_ok(!procs_note_removal(&p, &end) && !p.n_removed, "other tasks do not count");
+	p.only_targets = false;
+	tap_ok(procs_note_removal(&p, &end) && p.n_removed == 1,
+	       "a program that ends before it maps anything lives on");
+	map_at(10, 0x1000, 0x1000, 0, 5, "/bin/su");
+	tap_int((long long)p.n_removed, 0, "and is recorded, if it goes on");
+	tap_ok(!procs_note_removal(&p, &end), "then it can end");
+	comm(10, 10, "sudo", true);
+	tap_ok(procs_note_removal(&p, &end) && !procs_note_removal(&p, &end),
+	       "there is one such record");
+	comm(10, 10, "ls", true);
+	tap_int((long long)p.n_removed, 0, "another exec shows that it goes on");
+	exit_of(10, 10);
+
 	/* Single threads as targets. */
 	comm(30, 30, "pool", true);
 	fork_of(30, 31, 30, 30);
