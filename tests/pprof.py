@@ -23,6 +23,9 @@ An expression sees:
     lines(NAME)         (file, line) pairs of the frames with this name
     chain(A, B, ...)    True if a location has this chain of inlined calls, innermost first
     path(A, B, ...)     part of the total whose stack, leaf first, starts with these names
+    lives(FILE)         the threads whose sums are not the lives that tests/prog/lives has printed
+                        to FILE; labels: tid, thread_name
+    site(FUNCTION, FILE)  what it printed for a function, in nanoseconds
     p                   the Profile itself
 It is stricter than readers must be: anything malformed is an error.
 """
@@ -243,6 +246,35 @@ class View:
             if not name or re.match(r"\[.*\]\+0x|0x", name):
                 sums[name] = sums.get(name, 0) + w
         return sorted(sums.items(), key=lambda x: -x[1])[:limit]
+
+    def thread_sums(self):
+        """The sums of all threads by the name that each had for most of its time."""
+        threads, sums = {}, {}
+        for _, value, labels, _ in self.rows:
+            names = threads.setdefault(labels["tid"], {})
+            name = labels.get("thread_name", "")
+            names[name] = names.get(name, 0) + value
+        for names in threads.values():
+            sums.setdefault(max(names, key=names.get), []).append(sum(names.values()))
+        return sums
+
+    def lives(self, path, percent=0.1):
+        sums, wrong, lives = self.thread_sums(), [], {}
+        for line in open(path):
+            if line.startswith("life "):
+                _, name, at_least, at_most = line.split()
+                lives.setdefault(name, []).append((int(at_least), int(at_most)))
+        for name, spans in lives.items():
+            got = sorted(sums.get(name, []))
+            if len(got) != len(spans) or not all(
+                    low * (1 - percent / 100) <= value <= high * (1 + percent / 100)
+                    for value, (low, high) in zip(got, sorted(spans))):
+                wrong.append((name, got, sorted(spans)))
+        return wrong if lives else ["no lives"]
+
+    def site(self, function, path):
+        return next(int(line.split()[2]) for line in open(path)
+                    if line.startswith("site %s " % function))
 
     def lines(self, name):
         return {(f.file, line) for locations, _, _ in self.p.samples

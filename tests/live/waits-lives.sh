@@ -1,0 +1,97 @@
+#!/bin/sh
+# The sum of each thread is its life: of threads that are born, stopped and killed while they wait,
+# across exec and vfork, and while io_uring works for them.
+# shellcheck disable=SC2046,SC2086  # lists of words
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+scenes='mixed killed stopped exec vfork uring'
+labels=pid,tid,thread_name
+chmod 777 "$T"
+cp "$CPROF" cprof.keep
+cp "$PROG/lives" lives.keep
+
+# prefix root|nobody: what runs a program as that user
+prefix() {
+	[ "$1" = root ] || echo setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all
+}
+
+# begin_later: lets the scenes begin when the recording has
+begin_later() {
+	rm -f go
+	(
+		wait_for 60 any_recording
+		sleep 0.2
+		touch go
+	) &
+	tap_pids="$tap_pids $!"
+}
+any_recording() {
+	for any in $(pgrep -x cprof.keep); do
+		[ "$(readlink "/proc/$any/exe")" = "$T/cprof.keep" ] && recording "$any" && return 0
+	done
+	return 1
+}
+
+# near FUNCTION EXPRESSION: the expression is near the time that the program was there
+near() {
+	echo "abs(($2) * total - site('$1', 'out')) < 0.02 * site('$1', 'out')"
+}
+
+# in_order NAME FILE: of all threads together
+in_order() {
+	profile "$1: the sum of each thread is its life" "$2" "lives('out') == []" \
+		"all(l.get('state') for _, _, l in p.samples)"
+}
+
+# launched WHO
+launched() {
+	rm -f ./*.pb.gz
+	run $(prefix "$1") ./cprof.keep record -e wall,off-cpu --labels $labels -o l.pb.gz -- ./lives.keep $scenes
+	is "$status" 0 "launched $1"
+	in_order "launched $1" l.wall.pb.gz
+}
+
+# attached WHO
+attached() {
+	rm -f go a.pb.gz
+	background $(prefix "$1") ./lives.keep -w go $scenes >lives.out.keep
+	wait_for 60 runs "$pid" "$T/lives.keep"
+	begin_later
+	run $(prefix "$1") ./cprof.keep record -e wall --labels $labels -o a.pb.gz -p "$pid"
+	is "$status" 0 "attached $1"
+	cp lives.out.keep out
+	in_order "attached $1" a.pb.gz
+}
+
+# What they waited for, in the profile that was just recorded.
+places() {
+	launched root
+	profile 'the parent waits in vfork' l.off-cpu.pb.gz \
+		"$(near vforks "part(lambda r: 'vforks' in r[0] and 'usleep' not in r[0])")"
+	profile 'threads that are stopped are blocked, where they were' l.off-cpu.pb.gz \
+		"$(near stopped "path('schedule', 'do_signal_stop') and cum('spins_on') - part(lambda r: r[2]['state'] == 'preempted' and 'spins_on' in r[0])")"
+	profile 'waits until death' l.off-cpu.pb.gz \
+		"all(cum(f) * total > 0.59e9 for f in ('in_lock', 'in_read', 'in_sleep', 'in_poll'))"
+	profile 'the new program, and what was before' l.off-cpu.pb.gz \
+		"abs(cum('executed_sleeps') * total - 0.35e9) < 0.01e9" \
+		"abs(cum('executes') * total - 0.15e9) < 0.02e9"
+	if grep -q 'no io_uring' out; then
+		skip 'io_uring' 'the kernel forbids it'
+		return
+	fi
+	profile 'waits for completions of io_uring' l.off-cpu.pb.gz \
+		"$(near waits_for_ring "cum('waits_for_ring')")"
+}
+
+attempts 3 places
+attempts 3 attached root
+if is_root; then
+	paranoid 2
+	attempts 3 launched nobody
+	attempts 3 attached nobody
+else
+	skip 'without privileges' 'needs root'
+fi
+rm -f go ./*.pb.gz
+finish
