@@ -26,7 +26,6 @@ COVERED.update({
     "lib/source/silent": ("tests/live/waits-polls.sh", "a recording without perf events"),
     "lib/source/share": (UNIT + "source/live/test-livereaders.c", THROUGH),
     "lib/engine/unwound": (UNIT + "recorder/test-copysize.c", THROUGH),
-    "lib/engine/waitcount": (UNIT + "engine/test-waits.c", THROUGH),
     "lib/engine/gc-ids": (UNIT + "engine/test-gc-tables.c", PART),
     "lib/event/evcatalog": ("tests/cli/list-events.sh", "it is the table that cprof list prints"),
     "lib/event/evcursor": (UNIT + "event/test-evparse.c", "a part of the parser, as are the next three"),
