@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define THREADS_MAX 65536u
 
@@ -24,6 +25,21 @@ void divide_done(struct divide *d)
 	VEC_FREE(&d->thread);
 	hashindex_done(&d->by_tid);
 	*d = (struct divide){ 0 };
+}
+
+int divide_grow(struct divide *d, uint32_t n)
+{
+	uint32_t n_before = d->n;
+	uint64_t *load = realloc(d->load, n * sizeof(*load));
+	if (!load)
+		return -ENOMEM;
+	d->load = load;
+	d->n = n;
+	memset(load + n_before, 0, (n - n_before) * sizeof(*load));
+	for (size_t i = 0; i < d->thread.n; i++)
+		if (i % n >= n_before)
+			d->thread.v[i].reader = (uint32_t)(i % n);
+	return 0;
 }
 
 uint32_t divide_find(const struct divide *d, uint32_t tid)

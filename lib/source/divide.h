@@ -23,6 +23,10 @@ struct divide {
 int divide_init(struct divide *d, uint32_t n_readers);
 void divide_done(struct divide *d);
 
+/* From now on there are n readers, more than before.  The new ones get their part of the threads,
+ * the others keep the rest.  -ENOMEM with nothing changed. */
+int divide_grow(struct divide *d, uint32_t n);
+
 /* DIVIDE_NONE: the thread was not added. */
 uint32_t divide_find(const struct divide *d, uint32_t tid);
 

@@ -257,20 +257,21 @@ void ring_release(struct ring *r)
 
 /* ---- several readers ----------------------------------------------------------- */
 
-int ring_share(struct ring *r, uint32_t n_readers)
+struct ring_share *ring_share_new(const struct ring *r, uint32_t n_readers)
 {
-	struct ring_share *s = NULL;
-	if (n_readers > 1) {
-		s = calloc(1, sizeof(*s) + n_readers * sizeof(s->released[0]));
-		if (!s)
-			return -ENOMEM;
-		s->n_readers = n_readers;
-		for (uint32_t i = 0; i < n_readers; i++)
-			s->released[i] = r->released;
-	}
+	struct ring_share *s = calloc(1, sizeof(*s) + n_readers * sizeof(s->released[0]));
+	if (!s)
+		return NULL;
+	s->n_readers = n_readers;
+	for (uint32_t i = 0; i < n_readers; i++)
+		s->released[i] = r->released;
+	return s;
+}
+
+void ring_share(struct ring *r, struct ring_share *share)
+{
 	free(r->share);
-	r->share = s;
-	return 0;
+	r->share = share;
 }
 
 /* The reader that is last releases; two may be last at the same time. */

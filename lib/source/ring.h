@@ -54,9 +54,10 @@ int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes);
 
 void ring_close(struct ring *r);
 
-/* From now on r has n readers; 1: as at first.  Between rounds of reading.  -ENOMEM with nothing
- * changed. */
-int ring_share(struct ring *r, uint32_t n_readers);
+/* What n readers of r need; NULL: no memory.  Then, between rounds of reading: from now on r has
+ * them, or, with NULL, one reader as at first.  r owns it. */
+struct ring_share *ring_share_new(const struct ring *r, uint32_t n_readers);
+void ring_share(struct ring *r, struct ring_share *share);
 
 /* Reads data_head with acquire semantics into r->head, and returns it.  If it is more than the data
  * size away, sets overrun and skips to it. */

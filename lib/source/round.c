@@ -52,8 +52,12 @@ uint64_t round_begin(struct round *r)
 	for (size_t i = 0; i < r->n_rings; i++)
 		r->ring[i].first_head = ring_fetch(r->ring[i].ring);
 	for (size_t i = 0; i < r->n_rings; i++) {
-		ring_fetch(r->ring[i].ring);
-		n_bytes += ring_waiting(r->ring[i].ring);
+		struct ring *ring = r->ring[i].ring;
+		ring_fetch(ring);
+		n_bytes += ring_waiting(ring);
+		unsigned percent = (unsigned)(ring_waiting(ring) * 100 / ring->n_data_bytes);
+		if (percent > r->fullest_percent)
+			r->fullest_percent = percent;
 	}
 	return n_bytes;
 }

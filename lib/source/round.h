@@ -70,6 +70,8 @@ struct round {
 	struct round_ring *ring;
 	size_t n_rings;
 	uint64_t delivered_ns;               /* time of the youngest record of earlier rounds */
+	unsigned fullest_percent;            /* of a ring, at any round_begin since the caller
+					      * cleared it */
 	uint64_t n_out_of_order;             /* younger ones were delivered in earlier rounds, or
 					      * are before them in their ring */
 };

@@ -45,3 +45,8 @@ uint32_t share_reader_of(const struct source *s, uint32_t tid)
 {
 	return s->ops->share->reader_of(s, tid);
 }
+
+unsigned share_fullest_percent(struct source *s)
+{
+	return s->ops->share ? s->ops->share->fullest_percent(s) : 0;
+}

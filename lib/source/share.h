@@ -31,10 +31,12 @@ struct share_ops {
 	void (*end)(struct source *s);
 	struct share_place (*place)(const struct source *s, uint32_t reader);
 	uint32_t (*reader_of)(const struct source *s, uint32_t tid);
+	unsigned (*fullest_percent)(struct source *s);
 };
 
-/* From now on there are n readers; 1: as at first.  -EOPNOTSUPP, -ENOMEM with e set: there is one.
- */
+/* From now on there are n readers; 1: as at first.  If there were already several, but less than n,
+ * they keep their threads, except for some that the new ones get.  -EOPNOTSUPP, -ENOMEM with e set:
+ * nothing has changed. */
 int share_set(struct source *s, uint32_t n, struct err *e);
 
 /* Begins a round; returns how many bytes wait. */
@@ -57,6 +59,10 @@ void share_end(struct source *s);
 
 /* The place of a reader's present record. */
 struct share_place share_place(const struct source *s, uint32_t reader);
+
+/* How full the fullest ring was when its head was read; the most since the last call.  One reader
+ * suffices. */
+unsigned share_fullest_percent(struct source *s);
 
 /* Which reader has a thread, for the rest of the round. */
 uint32_t share_reader_of(const struct source *s, uint32_t tid);

@@ -43,13 +43,17 @@ static void add_counters(struct live *l)
 	}
 }
 
+static void reader_done(struct live_reader *v)
+{
+	merge_done(&v->merge);
+	livegroup_done(&v->group);
+	VEC_FREE(&v->shared);
+}
+
 void livereaders_done(struct live *l)
 {
-	for (uint32_t i = 1; i < l->n_readers; i++) {
-		merge_done(&reader_at(l, i)->merge);
-		livegroup_done(&reader_at(l, i)->group);
-		VEC_FREE(&reader_at(l, i)->shared);
-	}
+	for (uint32_t i = 1; i < l->n_readers; i++)
+		reader_done(reader_at(l, i));
 	free(l->other);
 	l->other = NULL;
 	l->n_readers = 0;
@@ -58,7 +62,7 @@ void livereaders_done(struct live *l)
 	l->first.merge.n_readers = 1;
 	l->first.merge.skips = NULL;
 	for (size_t i = 0; i < l->n_rings; i++)
-		ring_share(&l->ring[i].ring, 1);
+		ring_share(&l->ring[i].ring, NULL);
 }
 
 /* An exiting task has no ids: the engine knows whose it is. */
@@ -84,45 +88,96 @@ static void set_merge(const struct live *l, struct live_reader *v, uint32_t n)
 	m->place = l->first.merge.place;
 }
 
-static int share_rings(struct live *l, uint32_t n)
+/* What a number of readers needs, before anything changes. */
+struct readers_next {
+	uint32_t n_kept, n;            /* readers, and those of them that there are already */
+	struct live_reader *other;     /* n - 1; the first n_kept - 1 are empty */
+	struct ring_share **share;     /* one per ring */
+	size_t n_rings;
+};
+
+static void next_done(struct readers_next *next)
 {
-	l->other = calloc(n - 1, sizeof(*l->other));
-	if (!l->other)
+	for (uint32_t i = next->n_kept; next->other && i < next->n; i++)
+		reader_done(&next->other[i - 1]);
+	free(next->other);
+	for (size_t i = 0; next->share && i < next->n_rings; i++)
+		free(next->share[i]);
+	free(next->share);
+}
+
+static int next_init(struct readers_next *next, struct live *l, uint32_t n_kept, uint32_t n)
+{
+	*next = (struct readers_next){ .n_kept = n_kept, .n = n, .n_rings = l->n_rings };
+	next->other = calloc(n - 1, sizeof(*next->other));
+	next->share = calloc(l->n_rings ? l->n_rings : 1, sizeof(*next->share));
+	if (!next->other || !next->share)
 		return -ENOMEM;
-	for (size_t i = 0; i < l->n_rings; i++)
-		if (ring_share(&l->ring[i].ring, n) < 0)
+	for (size_t i = 0; i < l->n_rings; i++) {
+		next->share[i] = ring_share_new(&l->ring[i].ring, n);
+		if (!next->share[i])
 			return -ENOMEM;
-	if (divide_init(&l->divide, n) < 0)
-		return -ENOMEM;
-	l->round.divide = &l->divide;
-	l->first.n_noted = l->first.n_samples;
-	set_merge(l, &l->first, n);
-	for (l->n_readers = 1; l->n_readers < n;) {
-		struct live_reader *v = reader_at(l, l->n_readers);
-		v->index = l->n_readers++;
-		if (merge_init(&v->merge, &l->round) < 0)
-			return -ENOMEM;
-		set_merge(l, v, n);
 	}
+	for (uint32_t i = n_kept; i < n; i++) {
+		next->other[i - 1].index = i;
+		if (merge_init(&next->other[i - 1].merge, &l->round) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void use_next(struct live *l, struct readers_next *next)
+{
+	for (uint32_t i = 1; i < next->n_kept; i++)
+		next->other[i - 1] = l->other[i - 1];
+	free(l->other);
+	l->other = next->other;
+	l->n_readers = next->n;
+	l->round.divide = &l->divide;
+	for (uint32_t i = 0; i < next->n; i++)
+		set_merge(l, reader_at(l, i), next->n);
+	for (size_t i = 0; i < l->n_rings; i++)
+		ring_share(&l->ring[i].ring, next->share[i]);
+	free(next->share);
+}
+
+/* No reader keeps what it had. */
+static int begin_anew(struct live *l, uint32_t n)
+{
+	struct divide divide;
+	if (divide_init(&divide, n) < 0)
+		return -ENOMEM;
+	add_counters(l);
+	/* What the others have counted remains. */
+	l->first.losses = l->source.losses;
+	livereaders_done(l);
+	l->divide = divide;
+	l->first.n_noted = l->first.n_samples;
+	l->all_samples = false;
+	for (size_t i = 0; i < l->options.n_events; i++)
+		l->all_samples |= (l->event[i].attr.sample_type & PERF_SAMPLE_READ) != 0;
 	return 0;
 }
 
 static int set_readers(struct source *s, uint32_t n, struct err *e)
 {
 	struct live *l = (struct live *)s;
-	add_counters(l);
-	/* What the others have counted remains. */
-	l->first.losses = l->source.losses;
-	livereaders_done(l);
-	l->all_samples = false;
-	for (size_t i = 0; i < l->options.n_events; i++)
-		l->all_samples |= (l->event[i].attr.sample_type & PERF_SAMPLE_READ) != 0;
-	if (n < 2)
-		return 0;
-	if (share_rings(l, n) < 0) {
+	struct readers_next next;
+	if (n < 2) {
+		add_counters(l);
+		l->first.losses = l->source.losses;
 		livereaders_done(l);
+		return 0;
+	}
+	bool grows = l->n_readers >= 2 && n > l->n_readers;
+	int r = next_init(&next, l, grows ? l->n_readers : 1, n);
+	if (r == 0)
+		r = grows ? divide_grow(&l->divide, n) : begin_anew(l, n);
+	if (r < 0) {
+		next_done(&next);
 		return err_errno(e, ENOMEM, "cannot set up %u readers", n);
 	}
+	use_next(l, &next);
 	return 0;
 }
 
@@ -186,8 +241,16 @@ static uint32_t reader_of(const struct source *s, uint32_t tid)
 	return divide_reader(&((const struct live *)s)->divide, tid);
 }
 
+static unsigned fullest_percent(struct source *s)
+{
+	struct round *r = &((struct live *)s)->round;
+	unsigned percent = r->fullest_percent;
+	r->fullest_percent = 0;
+	return percent;
+}
+
 const struct share_ops livereaders_ops = {
 	.set = set_readers, .begin = begin_round, .scan = scan_part, .plan = plan_round,
 	.read = begin_reading, .next = next_record, .end = end_round, .place = place_of,
-	.reader_of = reader_of,
+	.reader_of = reader_of, .fullest_percent = fullest_percent,
 };

@@ -63,8 +63,35 @@ static void test_forget(void)
 	divide_done(&d);
 }
 
+/* More readers: each thread stays with its reader or goes to a new one. */
+static void test_grow(void)
+{
+	struct divide d;
+	uint32_t before[4000], n_of[5] = { 0 };
+	bool ok = true;
+	divide_init(&d, 2);
+	for (uint32_t tid = 0; tid < 4000; tid++) {
+		divide_add(&d, tid, 1);
+		before[tid] = divide_reader(&d, tid);
+	}
+	tap_int(divide_grow(&d, 5), 0, "five readers instead of two");
+	for (uint32_t tid = 0; tid < 4000; tid++) {
+		uint32_t now = divide_reader(&d, tid);
+		ok &= now == before[tid] || (now >= 2 && now < 5);
+		n_of[now < 5 ? now : 0]++;
+	}
+	tap_ok(ok, "no thread goes from an old reader to another old one");
+	for (int i = 0; i < 5; i++)
+		ok &= n_of[i] > 700 && n_of[i] < 900;
+	tap_ok(ok, "all have about the same number");
+	divide_add(&d, 9000, 1);
+	tap_ok(divide_find(&d, 9000) < 5, "a thread that comes later has one of them");
+	divide_done(&d);
+}
+
 int main(void)
 {
+	test_grow();
 	test_even();
 	test_load();
 	test_forget();

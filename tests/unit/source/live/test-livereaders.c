@@ -216,6 +216,82 @@ static int count_all(struct live *l, uint32_t n_readers)
 	return n;
 }
 
+/* A reader more: threads stay where they are, except for some that it gets, and nothing is lost. */
+static void test_grow(void)
+{
+	enum { TIDS = 60 };
+	struct live *l = make_live();
+	uint32_t before[TIDS], n_moved = 0;
+	struct got g[READERS] = { { .n_samples = 0 } };
+	uint64_t n = 0, n_all = 0;
+	bool ok = true;
+	share_set(&l->source, 2, &e);
+	for (uint32_t tid = 0; tid < TIDS; tid++)
+		n += put_sample(tid % RINGS, tid);
+	for (size_t i = 0; i < RINGS; i++)
+		sim_ring_publish(&sim[i]);
+	n_all += (uint64_t)count_all(l, 2);
+	for (uint32_t tid = 0; tid < TIDS; tid++)
+		before[tid] = share_reader_of(&l->source, tid);
+	tap_int(share_set(&l->source, READERS, &e), 0, "three readers instead of two");
+	for (uint32_t i = 0; i < READERS; i++)
+		g[i] = (struct got){ .l = l, .reader = i };
+	for (int round = 0; round < 4; round++) {
+		for (uint32_t tid = 0; tid < TIDS; tid++)
+			n += put_sample((tid + (uint32_t)round) % RINGS, tid);
+		for (size_t i = 0; i < RINGS; i++)
+			sim_ring_publish(&sim[i]);
+		read_all(g);
+	}
+	for (uint32_t tid = 0; tid < TIDS; tid++) {
+		uint32_t now = share_reader_of(&l->source, tid);
+		n_moved += now != before[tid];
+		ok &= now == before[tid] || now == 2;
+	}
+	tap_ok(ok && n_moved == TIDS / 3, "the new reader gets a third of the threads");
+	for (uint32_t i = 0; i < READERS; i++) {
+		n_all += g[i].n_samples;
+		ok &= !g[i].is_wrong;
+	}
+	tap_ok(ok && n_all == n && n == 5 * TIDS, "each sample has one reader, in order");
+	ok = true;
+	for (size_t i = 0; i < RINGS; i++)
+		ok &= sim[i].control->data_tail == sim[i].head;
+	tap_ok(ok, "the rings are empty");
+	tap_int((int)l->first.n_samples, (int)n, "the counters of all readers are added up");
+	source_close(&l->source);
+	for (size_t i = 0; i < RINGS; i++)
+		sim_ring_done(&sim[i]);
+}
+
+/* How full rings were is known, with one reader and with several. */
+static void test_fullest(void)
+{
+	struct live *l = make_live();
+	struct record r;
+	tap_int((int)share_fullest_percent(&l->source), 0, "nothing was read yet");
+	while (put_sample(2, 5))
+		;
+	put_sample(1, 5);
+	sim_ring_publish(&sim[1]);
+	sim_ring_publish(&sim[2]);
+	while (source_next(&l->source, &r, &e) == SOURCE_RECORD)
+		;
+	unsigned percent = share_fullest_percent(&l->source);
+	tap_ok(percent > 95 && percent <= 100, "a full ring: %u %%", percent);
+	tap_int((int)share_fullest_percent(&l->source), 0, "nothing since then");
+	share_set(&l->source, 2, &e);
+	while (sim[4].head < RING_BYTES / 2)
+		put_sample(4, 5);
+	sim_ring_publish(&sim[4]);
+	count_all(l, 2);
+	percent = share_fullest_percent(&l->source);
+	tap_ok(percent >= 50 && percent < 55, "a half: %u %%", percent);
+	source_close(&l->source);
+	for (size_t i = 0; i < RINGS; i++)
+		sim_ring_done(&sim[i]);
+}
+
 /* A ring is released up to its last reader, while the round goes on. */
 static void test_release(void)
 {
@@ -332,6 +408,8 @@ int main(void)
 	test_wait(40);
 	test_rounds();
 	test_release();
+	test_grow();
+	test_fullest();
 	test_damage();
 	return tap_done();
 }
