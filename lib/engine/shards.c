@@ -102,6 +102,7 @@ void shards_done(struct shard *s)
 	engine_done(&s->engine);
 	foreign_free(s->host.foreign);
 	VEC_FREE(&s->step);
+	s->is_ready = false;
 }
 
 void shards_prepare(struct shard *s, const struct engine *total)

@@ -33,6 +33,7 @@ struct shard {
 	struct host host;              /* the total engine's, with a struct foreign of its own */
 	VEC(struct shards_step) step;  /* when tables grew since the last shards_absorb */
 	struct shards_step base, last; /* the sizes then, and now */
+	bool is_ready;                 /* for the caller, who has called shards_init */
 	struct unwound seen;    /* what was added to the total engine's */
 };
 

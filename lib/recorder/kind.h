@@ -80,6 +80,7 @@ struct kind_session {
 	enum cprof_scope scope;
 	char scope_reason[240];         /* why this scope */
 	VEC(struct cprof_scope_change) changes;  /* of this profile; freed by the recorder */
+	uint32_t n_readers;             /* that drain the source; set by the recorder */
 	bool is_paused;                 /* of some events at least; set by the recorder */
 	bool was_cpu;                   /* a part of this profile is of the scope cpu */
 	bool only_targets;              /* the source delivers records of targets only */

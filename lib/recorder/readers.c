@@ -2,7 +2,9 @@
  * A drain is a round: the caller's thread fetches the heads of the rings, all readers process what
  * was there, and the caller waits for the last of them.  So pauses, snapshots, changes of events
  * and collections of garbage happen while no other thread runs, and need no locks.  Each thread of
- * the target belongs to one reader, the one with the least to do when it was first seen.  A round
+ * the target belongs to one reader, the one with the least to do when it was first seen.  More
+ * readers are added without a pause: the others keep their caches and what they have counted, and
+ * most of their threads.  Fewer are made from none, after their counts were moved.  A round
  * that is too small to be worth waking threads is processed by the caller's thread for all readers,
  * one after the other.
  */
@@ -41,9 +43,19 @@ static int read_shard(struct readers *rs, uint32_t index, struct err *e)
 	return r < 0 ? r : 0;
 }
 
+static int init_shard(struct readers *rs, uint32_t index, struct err *e)
+{
+	struct shard *s = &rs->shard[index];
+	int r = shards_init(s, rs->total, rs->source, index, rs->n_next, e);
+	s->is_ready = r == 0;
+	return r;
+}
+
 static int take_part(void *ctx, uint32_t index, struct err *e)
 {
 	struct readers *rs = ctx;
+	if (rs->n_next)
+		return index < rs->n ? 0 : init_shard(rs, index, e);
 	share_scan(rs->source, index);
 	if (readerpool_meet(&rs->pool)) {
 		share_plan(rs->source);
@@ -62,13 +74,17 @@ void readers_init(struct readers *rs, struct source *source, struct engine *tota
 	rs->pool.ctx = rs;
 }
 
-static void drop_shards(struct readers *rs)
+static void drop_shards(struct readers *rs, uint32_t n_kept)
 {
-	for (uint32_t i = 0; i < rs->n; i++)
-		shards_done(&rs->shard[i]);
+	for (uint32_t i = n_kept; i < rs->n_room; i++)
+		if (rs->shard[i].is_ready)
+			shards_done(&rs->shard[i]);
+	rs->n = n_kept;
+	if (n_kept)
+		return;
 	free(rs->shard);
 	rs->shard = NULL;
-	rs->n = 0;
+	rs->n_room = 0;
 	rs->total->dsos.keep.max_open = 0;
 }
 
@@ -76,25 +92,49 @@ void readers_done(struct readers *rs)
 {
 	if (!rs->total)
 		return;
-	drop_shards(rs);
+	drop_shards(rs, 0);
 	readerpool_done(&rs->pool);
 	*rs = (struct readers){ .n = 0 };
 }
 
-static int add_shards(struct readers *rs, uint32_t n, struct err *e)
+/* Shards cannot be moved: makes room for as many as there may be. */
+static int make_room(struct readers *rs, uint32_t n, struct err *e)
 {
-	rs->shard = calloc(n, sizeof(*rs->shard));
+	rs->n_room = n > rs->load.max ? n : rs->load.max;
+	rs->shard = calloc(rs->n_room, sizeof(*rs->shard));
 	if (!rs->shard)
-		return err_errno(e, ENOMEM, "cannot set up %u readers", n);
-	while (rs->n < n) {
-		int r = shards_init(&rs->shard[rs->n], rs->total, rs->source, rs->n, n, e);
-		if (r < 0)
-			return r;
-		rs->n++;
-	}
-	int r = readerpool_fit(&rs->pool, n, e);
+		rs->n_room = 0;
+	return rs->shard ? 0 : err_errno(e, ENOMEM, "cannot set up %u readers", n);
+}
+
+/* Each new thread sets up its own shard, and the caller's the first one. */
+static int init_shards(struct readers *rs, uint32_t n, struct err *e)
+{
+	int r = rs->n_room ? 0 : make_room(rs, n, e);
+	if (r == 0)
+		r = readerpool_fit(&rs->pool, n, e);
 	if (r < 0)
 		return r;
+	rs->n_next = n;
+	r = readerpool_run(&rs->pool, n, e);
+	rs->n_next = 0;
+	return r;
+}
+
+/* -errno with e set: there are as many as before. */
+static int add_shards(struct readers *rs, uint32_t n, struct err *e)
+{
+	uint32_t n_before = rs->n;
+	int r = init_shards(rs, n, e);
+	if (r == 0)
+		r = share_set(rs->source, n, e);
+	if (r < 0) {
+		drop_shards(rs, n_before);
+		return r;
+	}
+	rs->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		rs->shard[i].engine.dsos.keep.max_open = shards_files_each(n);
 	shards_add_up(rs->shard, rs->n, rs->total);
 	rs->total->dsos.keep.max_open = shards_files_each(n);
 	rs->n_max = n > rs->n_max ? n : rs->n_max;
@@ -103,25 +143,30 @@ static int add_shards(struct readers *rs, uint32_t n, struct err *e)
 
 int readers_set(struct readers *rs, uint32_t n, struct err *e)
 {
+	if (rs->n && n > rs->n && n <= rs->n_room)
+		return add_shards(rs, n, e);
 	int r = readers_absorb(rs, e);
 	if (r < 0)
 		return r;
-	drop_shards(rs);
-	r = share_set(rs->source, n, e);
-	if (r < 0 || n < 2)
-		return r;
-	r = add_shards(rs, n, e);
-	if (r == 0)
-		return 0;
-	drop_shards(rs);
-	share_set(rs->source, 1, NULL);
-	return r;
+	drop_shards(rs, 0);
+	r = share_set(rs->source, 1, e);
+	return r < 0 || n < 2 ? r : add_shards(rs, n, e);
+}
+
+void readers_note_left(struct readers *rs, uint64_t now_ns)
+{
+	rs->left_ns = now_ns;
 }
 
 uint32_t readers_adapt(struct readers *rs, uint64_t begin_ns, uint64_t end_ns)
 {
 	uint32_t now = rs->n ? rs->n : 1;
-	uint32_t n = readerload_note(&rs->load, now, begin_ns, end_ns);
+	uint64_t last_ns = rs->load.last.end_ns;
+	const struct readerload_round round = {
+		begin_ns, end_ns, share_fullest_percent(rs->source),
+		last_ns && rs->left_ns > last_ns ? rs->left_ns - last_ns : 0,
+	};
+	uint32_t n = readerload_note(&rs->load, now, &round);
 	if (n == now)
 		return n;
 	/* Without memory or threads for more, it stays as it is. */

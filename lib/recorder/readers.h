@@ -26,7 +26,10 @@ struct readers {
 	struct readerpool pool;        /* the caller may set its on_thread */
 
 	struct readerload load;        /* with its max, their number follows the load */
+	uint32_t n_room;               /* of shard */
+	uint32_t n_next;               /* while shards are added: then there are so many */
 	uint32_t n;                    /* shards; 0: the total engine reads alone */
+	uint64_t left_ns;              /* private: readers_note_left */
 	uint32_t n_max, n_changes;     /* the most readers so far; how often load changed it */
 	struct shard *shard;
 };
@@ -34,15 +37,18 @@ struct readers {
 void readers_init(struct readers *rs, struct source *source, struct engine *total);
 void readers_done(struct readers *rs);
 
-/* Divides the work among n readers; the counts of earlier ones are absorbed.
- * -errno with e set: there is one reader then, or, if counts could not be absorbed, no change. */
+/* Divides the work among n readers.  If there is room for more, the others keep their counts; else
+ * these are absorbed.  -errno with e set: no change, or there is one reader. */
 int readers_set(struct readers *rs, uint32_t n, struct err *e);
 
 /* With shards: feeds all records that wait. */
 int readers_drain(struct readers *rs, struct err *e);
 
+/* After the work that follows a drain. */
+void readers_note_left(struct readers *rs, uint64_t now_ns);
+
 /* After each drain, which lasted from begin_ns to end_ns: more readers or fewer, if their number
- * follows the load.  Returns how many there are now. */
+ * follows the load (readerload.h).  Returns how many there are now. */
 uint32_t readers_adapt(struct readers *rs, uint64_t begin_ns, uint64_t end_ns);
 
 /* Moves the counts of all shards into the total engine; with one reader, does nothing. */

@@ -352,6 +352,7 @@ static void adapt_readers(struct cprof_recorder *rec, uint64_t begin_ns)
 {
 	uint32_t before = rec->readers.n ? rec->readers.n : 1;
 	uint32_t n = readers_adapt(&rec->readers, begin_ns, clock_monotonic_ns());
+	rec->session.n_readers = n;
 	if (n != before)
 		log_line(rec->session.log, LOG_EXPLAIN, "readers: %u instead of %u, by how busy "
 			 "they are", n, before);
@@ -494,7 +495,9 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 	if (r < 0)
 		return r;
 	collect_garbage(rec, clock_monotonic_ns());
-	return readers_collect(&rec->readers, clock_monotonic_ns(), e);
+	r = readers_collect(&rec->readers, clock_monotonic_ns(), e);
+	readers_note_left(&rec->readers, clock_monotonic_ns());
+	return r;
 }
 
 int cprof_recorder_step(struct cprof_recorder *rec, int timeout_ms, const int *fds, size_t n_fds,

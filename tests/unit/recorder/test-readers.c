@@ -22,6 +22,7 @@ static struct err e;
 static uint64_t time_ns, n_written, n_lost;
 static uint32_t seed;
 static int n_begun, n_ended;
+static bool no_exits;
 
 static uint32_t next_random(void)
 {
@@ -62,7 +63,7 @@ static void put_one(unsigned cpu)
 		simcpus_put_fork(&at, pid, pid);
 	else if (what == 1)
 		simcpus_put_comm(&at, next_random() % 2 ? "worker" : "io", false);
-	else if (what == 2 && simcpus_put_exit(&at))
+	else if (what == 2 && !no_exits && simcpus_put_exit(&at))
 		put_sample(&(struct simcpus_at){ cpu, UINT32_MAX, UINT32_MAX, time_ns++ });
 	else
 		put_sample(&at);
@@ -271,6 +272,39 @@ static void test_changes(void)
 	tap_ok(n_begun == 6 && n_ended == 6, "threads that have nothing to do are kept");
 }
 
+/* More readers are added while counts and threads stay with the others: the profile is the same as
+ * one reader's.  (Here, threads live on after their end, and new readers do not know that name.) */
+static void test_growth(void)
+{
+	static const uint32_t n_readers[] = { 1, 1, 2, 2, 4, 4, 5, 7, 7, 7, 7, 7 };
+	struct cprof_event_stats st;
+	no_exits = true;
+	open_machine();
+	struct profile *one = record(1, &st);
+	simcpus_close();
+	open_machine();
+	struct cprof_recorder *r = start(1);
+	r->readers.load.max = 7;
+	bool ok = true;
+	for (size_t i = 0; i < sizeof(n_readers) / sizeof(*n_readers); i++) {
+		if (n_readers[i] != (r->readers.n ? r->readers.n : 1))
+			ok &= readers_set(&r->readers, n_readers[i], &e) == 0;
+		put_many(i % 3 ? 3000 : 40);
+		r->readers.load.max = 1;  /* they follow no load here */
+		step(r);
+		r->readers.load.max = 7;
+	}
+	cprof_recorder_stop(r, &e);
+	struct profile *p = profile_of(r);
+	no_exits = false;
+	tap_ok(ok && r->readers.n_max == 7 && is_same_profile(one, p),
+	       "readers that are added one after the other write the profile of one");
+	profile_free(one);
+	profile_free(p);
+	cprof_recorder_free(r);
+	simcpus_close();
+}
+
 /* Snapshots, and profiles one after the other. */
 static void test_parts(void)
 {
@@ -310,6 +344,7 @@ int main(void)
 	test_same();
 	test_lost();
 	test_changes();
+	test_growth();
 	test_parts();
 	return tap_done();
 }
