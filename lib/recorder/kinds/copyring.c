@@ -1,7 +1,7 @@
 /*
- * Back-off: when samples are lost, or the ring was nearly full, the copies halve.  That holds for a
- * second, and twice as long each time it happens again, so that a ring which cannot carry more does
- * not lose samples over and over.
+ * Back-off: when samples are lost, or the ring was nearly full, the copies halve.  That holds for
+ * an eighth of a second, and twice as long each time it happens again, so that a ring which cannot
+ * carry more does not lose samples over and over.
  *
  * Growth: the copies double when the ring would have carried the larger ones in the last seconds.
  * The reader wakes up when a quarter is full; what came on top of that shows how late it was, in
@@ -18,13 +18,16 @@
 /* Registers, ids and the kernel's callchain beside the copy. */
 #define RECORD_BYTES 768u
 
-/* Records of the old size are still in the ring after a change. */
+/* Records of the old size are still in the ring after a change, and the reader is late by it. */
 #define SETTLE_NS (50 * MS)
+/* Then the ring is observed for this long before the copies grow. */
+#define OBSERVE_NS (50 * MS)
 
-#define HOLD_NS_MIN SECOND
+#define HOLD_NS_MIN (SECOND / 8)
 #define HOLD_NS_MAX (64 * SECOND)
-/* A ring without trouble for this many times the hold begins anew. */
+/* A ring without trouble for this many times the hold, but at least so long, begins anew. */
 #define FORGET 8u
+#define FORGET_NS_MIN (4 * SECOND)
 
 /*
  * A ring must last this long at the observed rate: its reader wakes when a quarter is full, and may
@@ -78,6 +81,11 @@ static uint64_t bytes_per_s(const struct copyring *c, const struct source_ring *
 	return now > before ? now : before;
 }
 
+static bool is_observed(const struct copyring *c, uint64_t now_ns)
+{
+	return c->before.ns || now_ns - c->now.from_ns >= OBSERVE_NS;
+}
+
 /* Would the ring have carried copies of this size? */
 static bool is_carried(const struct copyring *c, const struct source_ring *seen, uint64_t now_ns,
 		       uint32_t bytes, bool is_prompt)
@@ -105,7 +113,9 @@ static uint32_t half_of(uint32_t bytes)
 
 static void hold(struct copyring *c, uint64_t now_ns)
 {
-	bool is_new = !c->hold_ns || now_ns - c->hold_until_ns > FORGET * c->hold_ns;
+	uint64_t forget_ns = FORGET * c->hold_ns > FORGET_NS_MIN ? FORGET * c->hold_ns
+								 : FORGET_NS_MIN;
+	bool is_new = !c->hold_ns || now_ns - c->hold_until_ns > forget_ns;
 	if (now_ns < c->hold_until_ns)
 		is_new = false;
 	c->hold_ns = is_new ? HOLD_NS_MIN : c->hold_ns * 2;
@@ -124,9 +134,11 @@ enum copyring_why copyring_look(struct copyring *c, const struct source_ring *se
 		c->changed_ns = now_ns;
 		begin_second(c, seen, now_ns);
 	}
-	note_second(c, seen, now_ns);
-	if (now_ns - c->changed_ns < SETTLE_NS)
+	if (now_ns - c->changed_ns < SETTLE_NS) {
+		begin_second(c, seen, now_ns);
 		return COPYRING_STAYS;
+	}
+	note_second(c, seen, now_ns);
 	bool full = seen->peak_bytes > nearly_full(seen);
 	if (lost || full) {
 		hold(c, now_ns);
@@ -136,11 +148,19 @@ enum copyring_why copyring_look(struct copyring *c, const struct source_ring *se
 		return lost ? COPYRING_LOST : COPYRING_FULL;
 	}
 	uint32_t twice = c->bytes < wanted / 2 ? c->bytes * 2 : wanted;
-	if (c->bytes >= wanted || now_ns < c->hold_until_ns ||
+	if (c->bytes >= wanted || now_ns < c->hold_until_ns || !is_observed(c, now_ns) ||
 	    !is_carried(c, seen, now_ns, twice, is_prompt))
 		return COPYRING_STAYS;
 	*ret_bytes = twice;
 	return COPYRING_GROWS;
+}
+
+void copyring_relieved(struct copyring *c, const struct source_ring *seen, uint64_t now_ns)
+{
+	c->hold_ns = 0;
+	c->hold_until_ns = now_ns;
+	c->n_lost = seen->n_lost;
+	copyring_changed(c, seen, now_ns, c->bytes);
 }
 
 void copyring_changed(struct copyring *c, const struct source_ring *seen, uint64_t now_ns,

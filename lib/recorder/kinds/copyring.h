@@ -39,6 +39,8 @@ enum copyring_why { COPYRING_STAYS, COPYRING_GROWS, COPYRING_LOST, COPYRING_FULL
  */
 enum copyring_why copyring_look(struct copyring *c, const struct source_ring *seen, uint64_t now_ns,
 				uint32_t wanted, bool is_prompt, uint32_t *ret_bytes);
+/* From now on there are more readers: the copies may grow as soon as the ring carries them. */
+void copyring_relieved(struct copyring *c, const struct source_ring *seen, uint64_t now_ns);
 void copyring_changed(struct copyring *c, const struct source_ring *seen, uint64_t now_ns,
 		      uint32_t bytes);
 

@@ -10,6 +10,7 @@
 
 #include "recorder/kinds/copysize.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "engine/engine.h"
@@ -27,6 +28,9 @@
 
 /* All rings are looked at once in this time. */
 #define STEP_NS 10000000u
+/* To reopen a ring's events takes some dozen us, in which nothing is read: with hundreds of rings,
+ * a step ends after this time, and the next one goes on. */
+#define CHANGES_NS 4000000u
 
 /* While the scope changes, or threads are born too fast, copies stay as they are. */
 #define BUSY_NS 200000000u
@@ -122,17 +126,45 @@ static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prom
 	copyring_changed(c, &seen, now_ns, bytes);
 }
 
+static void adapt_rings(struct copysize *z, struct source *s, const struct log *log,
+			uint64_t now_ns)
+{
+	bool prompt = is_prompt();
+	for (size_t i = 0; i < z->n_rings && !z->is_fixed; i++) {
+		const struct copyring *c = &z->ring[z->next];
+		uint32_t bytes = c->bytes;
+		adapt_ring(z, s, z->next, prompt, log, now_ns);
+		z->next = z->next + 1 < z->n_rings ? z->next + 1 : 0;
+		if (c->bytes != bytes && clock_monotonic_ns() - now_ns > CHANGES_NS)
+			return;
+	}
+}
+
+/* With more readers, what the rings could not carry before is of no meaning. */
+static void note_readers(struct copysize *z, struct source *s, uint32_t n_readers, uint64_t now_ns)
+{
+	bool is_more = n_readers > z->n_readers && z->n_readers;
+	z->n_readers = n_readers;
+	for (size_t i = 0; is_more && i < z->n_rings; i++) {
+		struct source_ring seen;
+		if (source_ring(s, i, &seen))
+			copyring_relieved(&z->ring[i], &seen, now_ns);
+	}
+}
+
 static void adapt_size(struct copysize *z, struct source *s, const struct unwound *all,
-		       const struct log *log, uint64_t now_ns)
+		       uint32_t n_readers, const struct log *log)
 {
 	const struct copysize_seen seen = { all->n_stacks, all->n_beyond };
-	if (z->is_fixed || now_ns < z->due_ns || !make_rings(z, s))
+	uint64_t now_ns = clock_monotonic_ns();
+	if (z->is_fixed || !make_rings(z, s))
+		return;
+	note_readers(z, s, n_readers, now_ns);
+	if (now_ns < z->due_ns)
 		return;
 	z->due_ns = now_ns + STEP_NS;
 	copysize_need(z, &seen);
-	bool prompt = is_prompt();
-	for (size_t i = 0; i < z->n_rings && !z->is_fixed; i++)
-		adapt_ring(z, s, i, prompt, log, now_ns);
+	adapt_rings(z, s, log, now_ns);
 	z->bytes_min = z->bytes_max = z->ring[0].bytes;
 	for (size_t i = 1; i < z->n_rings; i++) {
 		uint32_t bytes = z->ring[i].bytes;
@@ -158,11 +190,11 @@ static void adapt_chain(struct copysize *z, struct source *s, const struct unwou
 }
 
 void copysize_step(struct copysize *z, struct source *s, const struct engine *g,
-		   const struct log *log, uint64_t now_ns)
+		   uint32_t n_readers, const struct log *log)
 {
 	const struct unwound all = unwound_by(g);
 	if (!g->walk.user.unwind)
 		return;
-	adapt_size(z, s, &all, log, now_ns);
+	adapt_size(z, s, &all, n_readers, log);
 	adapt_chain(z, s, &all, log);
 }

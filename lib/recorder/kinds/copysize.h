@@ -30,6 +30,8 @@ struct copysize {
 	struct copysize_seen last;     /* at the last decision */
 	struct copyring *ring;     /* one per ring, made at the first step */
 	size_t n_rings;
+	size_t next;               /* ring to begin the next step with */
+	uint32_t n_readers;        /* at the last step */
 	uint64_t due_ns;           /* of the next step */
 	uint32_t bytes_min, bytes_max; /* in force: of the rings with the least and the most */
 	uint32_t n_cuts;           /* times that a ring could not carry its copies */
@@ -44,8 +46,8 @@ void copysize_done(struct copysize *z);
 uint32_t copysize_need(struct copysize *z, const struct copysize_seen *now);
 
 /* Adapts the source's copies of user stacks to what the engine has observed.  Call it after the
- * rings were drained; now_ns is CLOCK_MONOTONIC. */
+ * rings were drained by so many readers. */
 void copysize_step(struct copysize *z, struct source *s, const struct engine *g,
-		   const struct log *log, uint64_t now_ns);
+		   uint32_t n_readers, const struct log *log);
 
 #endif

@@ -309,7 +309,7 @@ void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 {
 	struct kind_cpu *c = k->state;
 	c->procs = &g->procs;
-	copysize_step(&c->copysize, k->source, g, k->log, now_ns);
+	copysize_step(&c->copysize, k->source, g, k->n_readers, k->log);
 	kind_cpu_waits_drained(k, g);
 	tend_filter(k);
 	if (c->may_change)

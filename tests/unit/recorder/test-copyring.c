@@ -96,12 +96,13 @@ static void test_back_off(void)
 	pass(100, 1000, 10);
 	tap_int(lose(1), 32768, "samples are lost: half");
 	tap_int(lose(5), 32768, "records of the old size are still in the ring");
-	tap_int(pass(900, 1000, 10), 32768, "not longer within a second");
-	tap_int(pass(300, 1000, 10), WANTED, "and as before after it");
+	tap_int(pass(110, 1000, 10), 32768, "not longer within an eighth of a second");
+	tap_int(pass(50, 1000, 10), WANTED, "and as before after it");
+	pass(100, 1000, 10);
 	tap_int(lose(1), 32768, "lost again");
-	tap_int(pass(1900, 1000, 10), 32768, "two seconds now");
-	tap_int(pass(300, 1000, 10), WANTED, "but not for the rest of the run");
-	for (int i = 0; i < 20; i++) {
+	tap_int(pass(240, 1000, 10), 32768, "a quarter of a second now");
+	tap_int(pass(50, 1000, 10), WANTED, "but not for the rest of the run");
+	for (int i = 0; i < 40; i++) {
 		pass(100, 1000, 10);
 		lose(1);
 	}
@@ -119,9 +120,31 @@ static void test_back_off(void)
 	tap_int(pass(3500, 1000, 1), WANTED, "it is in time again");
 }
 
+/* More readers: what was lost before, and until their caches are warm, is forgotten. */
+static void test_relief(void)
+{
+	begin(WANTED, 512 * KIB);
+	pass(100, 1000, 1);
+	for (int i = 0; i < 10; i++) {
+		pass(60, 1000, 1);
+		lose(1);
+	}
+	tap_int(ring.bytes, COPYRING_BYTES_MIN, "losses one after the other: the smallest size");
+	tap_int(pass(5000, 1000, 1), COPYRING_BYTES_MIN, "for long");
+	seen.n_lost++;
+	copyring_relieved(&ring, &seen, now_ns);
+	pass(30, 1000, 100);
+	tap_int(lose(3), COPYRING_BYTES_MIN, "more readers: as before at first");
+	tap_int(pass(60, 1000, 1), 8192, "then twice the size as soon as the ring carries it");
+	tap_int(pass(500, 1000, 1), WANTED, "up to what is wanted");
+	tap_int(lose(1), 32768, "another loss is like the first one");
+	tap_int(pass(300, 1000, 1), WANTED, "and holds as briefly");
+}
+
 int main(void)
 {
 	test_sizes();
 	test_back_off();
+	test_relief();
 	return tap_done();
 }
