@@ -313,6 +313,19 @@ static void add_segment(struct dso *d, const Elf64_Phdr *p)
 	};
 }
 
+/* Variables are in these. */
+static void add_data(struct dso *d, const Elf64_Phdr *p)
+{
+	if (p->p_type != PT_LOAD || !(p->p_flags & PF_W) || !p->p_memsz ||
+	    p->p_memsz > UINT64_MAX - p->p_vaddr)
+		return;
+	bool is_first = d->data_start == d->data_end;
+	if (is_first || p->p_vaddr < d->data_start)
+		d->data_start = p->p_vaddr;
+	if (is_first || p->p_vaddr + p->p_memsz > d->data_end)
+		d->data_end = p->p_vaddr + p->p_memsz;
+}
+
 static Elf64_Phdr widen_phdr(const Elf32_Phdr *p)
 {
 	return (Elf64_Phdr){
@@ -336,6 +349,7 @@ static void read_phdrs(struct dso *d, bool is_64, uint64_t phoff, unsigned n)
 			p = widen_phdr(&p32);
 		}
 		add_segment(d, &p);
+		add_data(d, &p);
 		if (p.p_type == PT_NOTE)
 			read_notes(d, p.p_offset, p.p_filesz, p.p_align, p.p_vaddr);
 	}
@@ -371,6 +385,7 @@ static void read_headers(struct dso *d)
 
 	d->is_elf = d->is_exec_type = false;
 	d->machine = d->n_segments = d->n_build_id = 0;
+	d->data_start = d->data_end = 0;
 	d->is_go_build_id = false;
 	if (!read_at(d, 0, &u.e32, sizeof(u.e32)) || memcmp(u.ident, ELFMAG, SELFMAG) != 0 ||
 	    u.ident[EI_DATA] != OWN_DATA)

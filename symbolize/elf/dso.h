@@ -58,6 +58,7 @@ struct dso {
 	uint8_t n_build_id;       /* 0: none */
 	bool is_go_build_id;      /* the build id is Go's own; the file has no GNU build id */
 	uint8_t build_id[DSO_BUILD_ID_MAX];
+	uint64_t data_start, data_end; /* around the writable segments; empty: there is none */
 	uint64_t labels_vaddr;    /* of the registry of cprof-labels.h, from its note; 0: none */
 	uint16_t n_segments;
 	struct dso_segment segment[DSO_SEGMENTS_MAX];

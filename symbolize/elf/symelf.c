@@ -49,6 +49,7 @@ int symelf_open(struct symelf *s, const struct dso *d, const struct symdebug_pla
 void symelf_close(struct symelf *s)
 {
 	symtab_done(&s->symbols);
+	symtab_done(&s->data);
 	symplt_done(&s->plt);
 	elf_end(s->elf);
 	elf_end(s->debug);
@@ -135,6 +136,14 @@ static Elf *mini_debug_info(struct symelf *s)
 
 /* ---- symbols ------------------------------------------------------------- */
 
+/* The whole table of the file or its debug file; false: there is none. */
+static bool add_full_table(struct symelf *s, struct symtab *to)
+{
+	Elf *full = has_symtab(s->elf) ? s->elf : has_symtab(debug_file(s)) ? s->debug : NULL;
+	int fd = full == s->elf ? s->fd : s->debug_fd;
+	return full && symtab_add(to, full, fd, SHT_SYMTAB) > 0;
+}
+
 static void read_symbols(struct symelf *s)
 {
 	if (s->symbols_read)
@@ -142,9 +151,7 @@ static void read_symbols(struct symelf *s)
 	s->symbols_read = true;
 	if (!symtab_add_code(&s->symbols, s->elf))
 		return;
-	Elf *full = has_symtab(s->elf) ? s->elf : has_symtab(debug_file(s)) ? s->debug : NULL;
-	int fd = full == s->elf ? s->fd : s->debug_fd;
-	if (!full || symtab_add(&s->symbols, full, fd, SHT_SYMTAB) <= 0) {
+	if (!add_full_table(s, &s->symbols)) {
 		symtab_add(&s->symbols, s->elf, s->fd, SHT_DYNSYM);
 		Elf *mini = mini_debug_info(s);
 		if (mini)
@@ -153,10 +160,30 @@ static void read_symbols(struct symelf *s)
 	symtab_finish(&s->symbols);
 }
 
+/* .gnu_debugdata has functions only. */
+static void read_data(struct symelf *s)
+{
+	if (s->data_read)
+		return;
+	s->data_read = true;
+	if (!symtab_add_data(&s->data, s->elf))
+		return;
+	if (!add_full_table(s, &s->data))
+		symtab_add(&s->data, s->elf, s->fd, SHT_DYNSYM);
+	symtab_finish(&s->data);
+}
+
 const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr, const char **ret_name)
 {
 	read_symbols(s);
 	return symtab_find(&s->symbols, vaddr, ret_name);
+}
+
+const struct symtab_symbol *symelf_find_data(struct symelf *s, uint64_t vaddr,
+					     const char **ret_name)
+{
+	read_data(s);
+	return symtab_find(&s->data, vaddr, ret_name);
 }
 
 const char *symelf_find_plt(struct symelf *s, uint64_t vaddr)

@@ -26,8 +26,8 @@ struct symelf {
 	struct symdebug_misfit misfit;
 	Elf *mini;             /* decompressed .gnu_debugdata; NULL */
 	uint8_t *mini_bytes;
-	bool debug_tried, symbols_read, plt_read;
-	struct symtab symbols;
+	bool debug_tried, symbols_read, data_read, plt_read;
+	struct symtab symbols, data;
 	struct symplt plt;
 };
 
@@ -41,6 +41,10 @@ Elf *symelf_dwarf(struct symelf *s);
 
 /* The symbol that covers vaddr, or NULL.  Its name is borrowed until the next call. */
 const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr, const char **ret_name);
+
+/* The variable that covers vaddr, or NULL.  Likewise. */
+const struct symtab_symbol *symelf_find_data(struct symelf *s, uint64_t vaddr,
+					     const char **ret_name);
 
 /* The function that the linker stub at vaddr calls, or NULL if there is no stub.  Borrowed until
  * the next call. */

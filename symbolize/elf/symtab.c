@@ -39,12 +39,13 @@ static int compare_range(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-bool symtab_add_code(struct symtab *t, Elf *elf)
+/* Adds the sections that have all these flags, and are in memory at their own address. */
+static bool add_sections(struct symtab *t, Elf *elf, uint64_t flags)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
 		GElf_Shdr sh;
-		if (!gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_EXECINSTR) ||
-		    !(sh.sh_flags & SHF_ALLOC) || !sh.sh_size ||
+		if (!gelf_getshdr(scn, &sh) || (sh.sh_flags & flags) != flags ||
+		    sh.sh_flags & SHF_TLS || !sh.sh_size ||
 		    sh.sh_size > UINT64_MAX - sh.sh_addr)
 			continue;
 		struct symtab_range range = { sh.sh_addr, sh.sh_addr + sh.sh_size };
@@ -54,6 +55,17 @@ bool symtab_add_code(struct symtab *t, Elf *elf)
 	if (t->code.n)
 		qsort(t->code.v, t->code.n, sizeof(*t->code.v), compare_range);
 	return true;
+}
+
+bool symtab_add_code(struct symtab *t, Elf *elf)
+{
+	return add_sections(t, elf, SHF_ALLOC | SHF_EXECINSTR);
+}
+
+bool symtab_add_data(struct symtab *t, Elf *elf)
+{
+	t->is_data = true;
+	return add_sections(t, elf, SHF_ALLOC | SHF_WRITE);
 }
 
 static const struct symtab_range *find_code(const struct symtab *t, uint64_t vaddr)
@@ -90,7 +102,8 @@ static int add_symbol(struct symtab *t, const GElf_Sym *sym, uint8_t text)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
 	const struct symread *names = &t->text[text];
-	if (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC)
+	if (t->is_data ? type != STT_OBJECT || !sym->st_size
+		       : type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC)
 		return 0;
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
 		return 0;

@@ -2,9 +2,9 @@
 #define CPROF_SYMBOLIZE_ELF_SYMTAB_H
 
 /*
- * Function symbols of one or more ELF symbol tables (gABI, "Symbol Table"), filtered, repaired and
- * sorted once, then searched by address.  Names stay in the string tables of the ELF file and are
- * read when needed, so the Elf handles and their files must outlive the symtab.
+ * Symbols of functions, or of variables, from one or more ELF symbol tables (gABI, "Symbol Table"),
+ * filtered, repaired and sorted once, then searched by address.  Names stay in the string tables of
+ * the ELF file and are read when needed, so the Elf handles and files must outlive the symtab.
  */
 
 #include "base/vec.h"
@@ -42,7 +42,8 @@ struct symtab_alias {
 struct symtab {
 	struct symtab_symbol *v;
 	size_t n, cap;
-	VEC(struct symtab_range) code;      /* sorted by start */
+	bool is_data;          /* symbols of variables */
+	VEC(struct symtab_range) code;      /* sorted by start; of data, if is_data */
 	VEC(struct symtab_alias) aliases;
 	struct symread text[SYMTAB_TEXTS_MAX];
 	bool is_dynamic[SYMTAB_TEXTS_MAX];  /* from .dynsym */
@@ -53,9 +54,12 @@ struct symtab {
 /* Adds the executable sections of elf.  False: out of memory. */
 bool symtab_add_code(struct symtab *t, Elf *elf);
 
-/* Adds the functions in elf's tables of that section type (SHT_SYMTAB or SHT_DYNSYM).  elf was
- * opened from fd (-1: an image in memory).  Damaged tables give fewer.  Returns the number added,
- * or -ENOMEM. */
+/* Instead: the writable sections, for symbols of variables that have a size. */
+bool symtab_add_data(struct symtab *t, Elf *elf);
+
+/* Adds the functions, or variables, in elf's tables of that section type (SHT_SYMTAB or
+ * SHT_DYNSYM).  elf was opened from fd (-1: an image in memory).  Damaged tables give fewer.
+ * Returns the number added, or -ENOMEM. */
 int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type);
 
 /* Sorts, drops aliases, and gives symbols without a size one: up to the next symbol or the end of

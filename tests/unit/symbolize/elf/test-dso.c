@@ -79,6 +79,7 @@ static void test_headers(void)
 	tap_str(d.open_path, "/x", "open_path");
 	tap_str(dso_build_id_text(&d, text), "deadbeef0001", "build id");
 	tap_int(d.n_segments, 1, "code segments only");
+	tap_ok(d.data_start == 0xa000 && d.data_end == 0xb000, "and where variables are");
 	tap_ok(dso_vaddr(&d, 0x1100, &vaddr) && vaddr == 0x3100, "start of the segment");
 	tap_ok(dso_vaddr(&d, 0x50ff, &vaddr) && vaddr == 0x70ff, "last byte of the segment");
 	tap_ok(dso_vaddr(&d, 0x1000, &vaddr) && vaddr == 0x3000,

@@ -57,7 +57,7 @@ static void add(const char *name, uint64_t value, uint64_t size, int bind, int t
 	n_str += (size_t)sprintf(image.str + n_str, "%s", name) + 1;
 }
 
-static Elf *end(struct symtab *t)
+static Elf *end_as(struct symtab *t, bool is_data)
 {
 	image.sh[SYMTAB] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_link = STRTAB,
 		.sh_offset = offsetof(struct image, sym), .sh_size = n_symbols * sizeof(Elf64_Sym),
@@ -65,10 +65,16 @@ static Elf *end(struct symtab *t)
 	*t = (struct symtab){0};
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_memory((char *)&image, sizeof(image));
-	tap_ok(elf && symtab_add_code(t, elf), "the file is read");
+	tap_ok(elf && (is_data ? symtab_add_data(t, elf) : symtab_add_code(t, elf)),
+	       "the file is read");
 	symtab_add(t, elf, -1, SHT_SYMTAB);
 	symtab_finish(t);
 	return elf;
+}
+
+static Elf *end(struct symtab *t)
+{
+	return end_as(t, false);
 }
 
 static void is(struct symtab *t, uint64_t vaddr, const char *want)
@@ -165,6 +171,38 @@ static void test_choice(void)
 	is(&t, 0x1070, "a_name");
 	is(&t, 0x1090, "in_with");
 	is(&t, 0x1094, "around");
+	symtab_done(&t);
+	elf_end(elf);
+}
+
+static void test_data(void)
+{
+	struct symtab t;
+	begin();
+	add("table", 0x5000, 0x40, STB_LOCAL, STT_OBJECT, DATA);
+	add("table_lock", 0x5040, 40, STB_GLOBAL, STT_OBJECT, DATA);
+	add("__table_lock", 0x5040, 40, STB_GLOBAL, STT_OBJECT, DATA);
+	add("edata", 0x5080, 0, STB_GLOBAL, STT_OBJECT, DATA);
+	add("function", 0x1000, 0x10, STB_GLOBAL, STT_FUNC, CODE1);
+	add("constant", 0x1020, 0x10, STB_GLOBAL, STT_OBJECT, CODE1);
+	add("label", 0x5090, 0, STB_GLOBAL, STT_NOTYPE, DATA);
+	add("beyond", 0x5ff8, 0x100, STB_GLOBAL, STT_OBJECT, DATA);
+	Elf *elf = end_as(&t, true);
+	is(&t, 0x503f, "table");
+	is(&t, 0x5040, "table_lock");
+	is(&t, 0x5067, "table_lock");
+	is(&t, 0x5068, NULL);
+	is(&t, 0x5080, NULL);
+	is(&t, 0x1000, NULL);
+	is(&t, 0x1020, NULL);
+	is(&t, 0x5090, NULL);
+	is(&t, 0x5fff, "beyond");
+	is(&t, 0x6000, NULL);
+	symtab_done(&t);
+	image.sh[DATA].sh_flags |= SHF_TLS;
+	elf_end(elf);
+	elf = end_as(&t, true);
+	is(&t, 0x5040, NULL);
 	symtab_done(&t);
 	elf_end(elf);
 }
@@ -315,6 +353,7 @@ int main(void)
 {
 	test_sizes();
 	test_choice();
+	test_data();
 	test_damage();
 	test_two_files();
 	test_many(false);
