@@ -61,7 +61,7 @@ struct arch {
 	uint64_t perf_mask;             /* sample_regs_user: all that the kernel accepts */
 	uint64_t perf_mark;             /* bits that identify the architecture, see arch.c */
 	const int8_t *perf_reg;         /* DWARF number by perf's number; -1: no such register */
-	uint8_t n_perf_regs;
+	uint8_t n_perf_regs, perf_syscall_arg[3];  /* perf's numbers of a system call's arguments */
 
 	/* The kernel's signal frame: where each register is, from the trampoline's stack
 	 * pointer. */

@@ -40,6 +40,7 @@ const struct arch arch_arm64 = {
 	.perf_mark = 1ull << 32,
 	.perf_reg = arm64_perf_reg,
 	.n_perf_regs = sizeof(arm64_perf_reg),
+	.perf_syscall_arg = { 0, 1, 2 },
 
 	.signal_off = arm64_signal_off,
 	.uses_signal_off = true,

@@ -40,6 +40,7 @@ const struct arch arch_x86_64 = {
 	.perf_mark = ~0xffffull,
 	.perf_reg = x86_perf_reg,
 	.n_perf_regs = sizeof(x86_perf_reg),
+	.perf_syscall_arg = { 5, 4, 3 }, /* di, si, dx */
 
 	.signal_off = x86_signal_off,
 	.sigreturn = {
