@@ -171,7 +171,9 @@ struct cprof_config {
 	void *on_reader_ctx;
 	bool no_bpf;                   /* load no BPF program: see --no-bpf of cprof record */
 	/* Events of waits (cprof-waiting(7)).  Shorter ones are left out, except of wall; 0: none.
-	 * Up to switch_rate_max per second get a stack each; 0: 10000. */
+	 * Up to switch_rate_max per second get a stack each; 0: 10000.  locks: waits for locks have
+	 * the labels lock and holder. */
+	bool locks;
 	uint64_t off_cpu_min_ns, switch_rate_max;
 };
 

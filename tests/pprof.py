@@ -7,6 +7,7 @@
 An expression sees:
     n, total            sums of the first and of the last value over all samples
     share(NAME)         part of the total with function NAME as the leaf
+    count(NAME)         sum of the first value with NAME anywhere in the stack
     cum(NAME)           part of the total with NAME anywhere in the stack
     leaf(RE), anywhere(RE)   the same with regular expressions
     labels(KEY)         the values of a label, as a set
@@ -176,6 +177,10 @@ class View:
 
     def cum(self, name):
         return self.part(lambda r: name in r[0])
+
+    def count(self, name):
+        return sum(values[0] for locations, values, _ in self.p.samples
+                   if name in [f[0] for f in self.p.stack(locations)])
 
     def leaf(self, pattern):
         return self.part(lambda r: r[0] and re.search(pattern, r[0][0]))

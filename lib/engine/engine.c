@@ -9,11 +9,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "engine/engine-waits.h"
 #include "engine/threadcache.h"
 #include "engine/waitcount.h"
 #include "engine/waits-polls.h"
 #include "labels/samplelabels.h"
 #include "source/record.h"
+#include "stack/stack-args.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -46,7 +48,7 @@ static void init_gc(struct engine *g)
 		.counts = &g->counts, .walk = &g->walk, .own_labels = &g->own_labels,
 		.app = &g->app, .procs = &g->procs, .dsos = &g->dsos, .targets = &g->targets,
 		.jit = &g->jit, .throttle = &g->throttle, .last_ns = &g->window.last_ns,
-		.waits = &g->waits,
+		.waits = &g->waits, .locks = &g->locks,
 	};
 }
 
@@ -86,6 +88,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		g->app.values.is_taken = samplelabels_is_key;
 		g->app.values.taken_ctx = &g->own_labels;
 	}
+	locklabels_init(&g->locks, &g->strings, &g->labels, &g->dsos);
 	owners_init(&g->owners, o->host);
 	init_waits(g);
 	init_gc(g);
@@ -98,6 +101,7 @@ void engine_done(struct engine *g)
 	jit_done(&g->jit);
 	jitcode_done(&g->kernel_code);
 	applabels_done(&g->app);
+	locklabels_done(&g->locks);
 	counts_done(&g->counts);
 	labels_done(&g->labels);
 	stacks_done(&g->stacks);
@@ -335,6 +339,30 @@ static bool is_release(const struct engine *g, const struct record *r, uint32_t 
 	       waits_reason(&g->waits, r) == WAITS_FOR_LOCK;
 }
 
+static void set_locks(struct engine *g, const struct sample_place *at,
+		      const struct lockread_wait *lock, struct waits_place *place)
+{
+	if (g->options.has_locks && lock->address)
+		place->locks = locklabels_of(&g->locks, &at->thread->process->space,
+					     lock->address);
+}
+
+/* A thread leaves its CPU. */
+static void feed_wait(struct engine *g, const struct record *r, const struct sample_place *at,
+		      struct waits_place place)
+{
+	const struct procs_thread *t = at->thread;
+	const struct waits_code *code = waits_code_of(&g->waits, r);
+	struct lockread_wait lock = { 0 };
+	uint64_t arg[STACK_ARGS];
+	if (code && code->has_address && g->options.has_locks &&
+	    stack_args(g->walk.user.arch, r, arg) && lockread_wait(arg, &lock))
+		set_locks(g, at, &lock, &place);
+	waits_sample(&g->waits, t->process->pid, t->tid, r->time_ns, place);
+	if (lock.address)
+		waits_lock(&g->waits, t->tid, &lock);
+}
+
 /* A sample that says where its thread waits or runs. */
 static void feed_place(struct engine *g, const struct record *r, unsigned role)
 {
@@ -359,7 +387,7 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 	else if (role & WAITS_CLOCK)
 		waits_clock(&g->waits, pid, tid, r->time_ns, place);
 	else
-		waits_sample(&g->waits, pid, tid, r->time_ns, place);
+		feed_wait(g, r, &at, place);
 }
 
 /* An exiting task may still be switched, and at last leaves its CPU for ever: that is no wait. */
@@ -397,12 +425,28 @@ void engine_add_look(struct engine *g, const struct record *r, const struct wait
 	    place_sample(g, r, r->pid, r->tid, &values, &at)) {
 		look.at = waits_place(g, &at);
 		look.at.reason = seen->at.reason;
+		set_locks(g, &at, &seen->lock, &look.at);
 	}
 	set_waits_window(g);
 	if (look.is_poll)
 		waits_polls_add(&g->waits, &look);
 	else
 		waits_looks_add(&g->waits, &look);
+}
+
+void engine_add_holder(struct engine *g, uint32_t pid, uint32_t tid, uint64_t from_ns,
+		       uint64_t to_ns, uint32_t owner)
+{
+	const struct waits_thread *t = waits_find(&g->waits, tid);
+	const struct procs_thread *holder = procs_find_thread(&g->procs, owner);
+	if (!t || !holder || !holder->process || holder->process->pid != pid || holder->exited ||
+	    owner == tid)
+		return;
+	uint32_t set = waits_looks_place(&g->waits, t, UINT64_MAX).locks;
+	if (set)
+		waits_looks_add_holder(&g->waits, tid, from_ns, to_ns,
+			locklabels_with_holder(&g->locks, set,
+					       strtab_get(&g->strings, holder->name), owner));
 }
 
 void engine_settle(struct engine *g, uint64_t now_ns)
@@ -543,6 +587,7 @@ int engine_clear(struct engine *g, struct err *e)
 	g->walk.stats = (struct stack_walk_stats){ 0 };
 	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);
+	locklabels_clear(&g->locks);
 	/* If memory for the copy is short, nothing changes. */
 	if (gc_tables_is_due(&g->gc.tables))
 		gc_tables_run(&g->gc.tables, NULL, 0);

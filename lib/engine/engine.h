@@ -27,6 +27,7 @@
 #include "stack/stack-patchlater.h"
 #include "engine/throttle.h"
 #include "engine/reread-maps.h"
+#include "labels/locklabels.h"
 #include "labels/samplelabels.h"
 #include "source/share.h"
 #include "stack/stack-walk.h"
@@ -34,7 +35,6 @@
 #include "engine/targets.h"
 #include "engine/unwound.h"
 #include "engine/waits.h"
-#include "engine/waits-looks.h"
 
 struct err;
 
@@ -54,6 +54,7 @@ struct engine_options {
 	uint32_t max_stack, max_branches; /* as in struct stack_walk */
 	uint32_t max_depth;          /* frames of a stack unwound by CFI; 0: the default */
 	const char *machine;         /* uname -m of the recorded machine */
+	bool has_locks;              /* waits for locks have the labels of locklabels.h */
 	bool follow;                 /* children and later threads are targets */
 	uint32_t own_pid;            /* the process whose samples n_own counts; 0: none */
 	struct share_reader reader;  /* samples of its threads only; without a source: all */
@@ -104,6 +105,7 @@ struct engine {
 	struct jitcode kernel_code;  /* by KSYMBOL records: BPF programs, trampolines */
 	struct engine_event *event;
 	struct samplelabels own_labels;
+	struct locklabels locks;
 	struct engine_window window;
 	VEC(struct engine_exit) last_exit; /* per CPU: the last task that exited */
 	struct throttle throttle;
@@ -134,12 +136,6 @@ void engine_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t lab
 
 /* Like engine_feed, for a SAMPLE whose values are neither its period nor its counter. */
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v);
-
-/* With options.waits: what a thread did; SAMPLE r has its ids, to_ns and the stack. */
-void engine_add_look(struct engine *g, const struct record *r, const struct waits_look *seen);
-
-/* Likewise: counts waits and runs up to now_ns that have not ended. */
-void engine_settle(struct engine *g, uint64_t now_ns);
 
 /* Empties the profile and resets all statistics, but keeps processes and their code.  -ENOMEM. */
 int engine_clear(struct engine *g, struct err *e);

@@ -7,6 +7,7 @@
 #include "engine/gc-tables.h"
 #include "engine/targets.h"
 #include "engine/throttle.h"
+#include "labels/locklabels.h"
 #include "proc/jit.h"
 #include "proc/procs.h"
 #include "stack/stack-walk.h"
@@ -34,6 +35,7 @@ int gc_files_unused(const struct gc_tables *t, const struct gc_tables_part *part
 	for (uint32_t i = 0; i < t->frames->n; i++)
 		used[t->frames->v[i].dso] = true;
 	procs_mark(t->procs, used);
+	locklabels_mark(t->locks, used);
 	stack_user_mark(&t->walk->user, used);
 	for (size_t i = 0; i < n_parts; i++)
 		for (size_t k = 0; part[i].user && k < part[i].user->of_dso.n; k++)

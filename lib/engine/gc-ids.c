@@ -9,6 +9,7 @@
 #include "engine/threadcache.h"
 #include "engine/waits.h"
 #include "labels/applabels.h"
+#include "labels/locklabels.h"
 #include "labels/samplelabels.h"
 #include "proc/procs.h"
 
@@ -53,6 +54,7 @@ static void each_kept_set(void *ctx, uint32_t *set)
 static void keep_place(void *ctx, struct waits_place *at)
 {
 	gc_ids_keep_set(ctx, at->labels);
+	gc_ids_keep_set(ctx, at->locks);
 }
 
 int gc_ids_begin(struct gc_ids *r, const struct gc_tables *of)
@@ -87,6 +89,7 @@ static void renew_set(void *ctx, uint32_t *set)
 static void renew_place(void *ctx, struct waits_place *at)
 {
 	renew_set(ctx, &at->labels);
+	renew_set(ctx, &at->locks);
 }
 
 static bool renew_kept(void *ctx, uint32_t *string)
@@ -102,6 +105,7 @@ void gc_ids_commit(struct gc_ids *r)
 	procs_each_string(of->procs, renew_string, r);
 	applabels_each_set(of->app, renew_set, r);
 	appvalues_renew(&of->app->values, renew_kept, r);
+	locklabels_renew(of->locks, renew_kept, r);
 	threadcache_each_waiting_set(of->procs, renew_set, r);
 	waits_each_place(of->waits, renew_place, r);
 	samplelabels_forget_ids(of->own_labels);

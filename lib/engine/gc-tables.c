@@ -87,7 +87,8 @@ static bool is_in_use(const struct count *x)
 static void mark_place(void *ctx, struct waits_place *at)
 {
 	bool *used = ctx;
-	used[at->stack] = true;
+	if (waits_is_known(*at))
+		used[at->stack] = true;
 }
 
 static int copy_stacks(struct gc_tables *t, const struct gc_tables_part *part, struct copy *c)
@@ -169,7 +170,8 @@ static void swap_counts(struct counts *a, struct counts *b)
 static void renew_place(void *ctx, struct waits_place *at)
 {
 	const uint32_t *id = ctx;
-	at->stack = id[at->stack];
+	if (waits_is_known(*at))
+		at->stack = id[at->stack];
 }
 
 static void swap_stacks(struct gc_tables *t, struct copy *c)

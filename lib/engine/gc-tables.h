@@ -19,6 +19,7 @@ struct frames;
 struct jit;
 struct labels;
 struct procs;
+struct locklabels;
 struct samplelabels;
 struct stack_user_counts;
 struct stack_walk;
@@ -45,6 +46,7 @@ struct gc_tables {
 	struct stack_walk *walk;
 	struct samplelabels *own_labels;
 	struct applabels *app;
+	struct locklabels *locks;
 	struct procs *procs;
 	struct dso_table *dsos;
 	struct targets *targets;

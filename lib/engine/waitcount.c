@@ -80,6 +80,8 @@ static void add_to_event(struct engine *g, const struct waits_piece *p, uint32_t
 	at.labels = p->is_wake ? with_waiter(g, at.labels, p)
 		    : samplelabels_with(&g->own_labels, at.labels, "state",
 					waits_state_name(p->state));
+	if (at.locks && g->options.waits[i] & (WAITS_LOCKS | WAITS_WAKERS))
+		at.labels = labels_join(&g->labels, at.labels, at.locks);
 	g->event[i].n_samples += n;
 	g->event[i].value += ns;
 	engine_count(g, i, at.stack, at.labels, n, ns);

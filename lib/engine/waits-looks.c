@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-bool waits_looks_fit(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
+bool waits_looks_fit(const struct waits *w, const struct waits_thread *t,
+		     const struct waits_look *look, uint64_t now_ns)
 {
-	const struct waits_look *look = &t->look;
 	return look->to_ns && look->is_waiting && look->from_ns >= t->began_ns &&
 	       look->to_ns <= now_ns && (w->lost_ns <= t->began_ns || look->from_ns >= w->lost_ns);
 }
@@ -22,7 +22,7 @@ struct waits_place waits_looks_place(const struct waits *w, const struct waits_t
 	bool is_sure = w->lost_ns <= t->began_ns || w->lost_ns > now_ns;
 	struct waits_place at = is_sure ? t->at : waits_nowhere;
 	bool is_better = !waits_is_known(at) || (at.is_partial && !t->look.at.is_partial);
-	is_better &= waits_looks_fit(w, t, now_ns) && waits_is_known(t->look.at);
+	is_better &= waits_looks_fit(w, t, &t->look, now_ns) && waits_is_known(t->look.at);
 	return is_better ? t->look.at : at;
 }
 
@@ -57,7 +57,8 @@ static bool needs_look(const struct waits *w, const struct waits_thread *t)
 	if (!t || t->is == WAITS_ON_CPU || t->is_preempted || t->is_new)
 		return false;
 	struct waits_place at = waits_looks_place(w, t, UINT64_MAX);
-	return !waits_is_known(at) || (at.is_partial && !waits_looks_fit(w, t, UINT64_MAX));
+	return !waits_is_known(at) ||
+	       (at.is_partial && !waits_looks_fit(w, t, &t->look, UINT64_MAX));
 }
 
 /* In waits.unread: a thread and since when it has waited. */
@@ -99,4 +100,33 @@ void waits_looks_each(struct waits *w, uint64_t before_ns,
 			goes_on = each(ctx, t->pid, tid);
 	}
 	w->unread.n = n_kept;
+}
+
+/* ---- locks ------------------------------------------------------------------------------- */
+
+void waits_looks_each_lock(struct waits *w, bool (*each)(void *ctx, const struct waits_thread *t),
+			   void *ctx)
+{
+	bool goes_on = true;
+	for (size_t i = 0; i < w->unheld.n; i++) {
+		struct waits_thread *t = waits_find(w, w->unheld.v[i]);
+		if (!t)
+			continue;
+		t->is_unheld = false;
+		if (goes_on && t->is == WAITS_OFF_CPU && !t->is_preempted && t->lock.address)
+			goes_on = each(ctx, t);
+	}
+	w->unheld.n = 0;
+}
+
+void waits_looks_add_holder(struct waits *w, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+			    uint32_t labels)
+{
+	struct waits_thread *t = waits_find(w, tid);
+	if (!t)
+		return;
+	t->holding = (struct waits_look){
+		.from_ns = from_ns, .to_ns = to_ns, .is_waiting = true, .at = waits_nowhere,
+	};
+	t->holding.at.locks = labels;
 }

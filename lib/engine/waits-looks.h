@@ -18,8 +18,9 @@ void waits_looks_add(struct waits *w, const struct waits_look *look);
 void waits_looks_each(struct waits *w, uint64_t before_ns,
 		      bool (*each)(void *ctx, uint32_t pid, uint32_t tid), void *ctx);
 
-/* Does the last look show the thread's present wait, and no other one whose records were lost? */
-bool waits_looks_fit(const struct waits *w, const struct waits_thread *t, uint64_t now_ns);
+/* Does the look show the thread's present wait, and no other one whose records were lost? */
+bool waits_looks_fit(const struct waits *w, const struct waits_thread *t,
+		     const struct waits_look *look, uint64_t now_ns);
 
 /* Where the thread waits, by its sample or its look. */
 struct waits_place waits_looks_place(const struct waits *w, const struct waits_thread *t,
@@ -27,5 +28,14 @@ struct waits_place waits_looks_place(const struct waits *w, const struct waits_t
 
 /* Its present wait has no complete stack. */
 void waits_looks_want(struct waits *w, struct waits_thread *t);
+
+/* Calls each with the threads that have begun to wait for a lock since the last call, and still
+ * wait for it.  False ends it: the holders of the others will not be known. */
+void waits_looks_each_lock(struct waits *w, bool (*each)(void *ctx, const struct waits_thread *t),
+			   void *ctx);
+
+/* Between two times a thread held the lock that another one waits for: labels has both labels. */
+void waits_looks_add_holder(struct waits *w, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+			    uint32_t labels);
 
 #endif

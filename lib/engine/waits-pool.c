@@ -16,7 +16,7 @@ static bool is_same(const struct waits_pool_entry *e, uint8_t class,
 		    const struct waits_piece *piece)
 {
 	return e->at.stack == piece->at.stack && e->at.labels == piece->at.labels &&
-	       e->class == class && e->state == piece->state;
+	       e->at.locks == piece->at.locks && e->class == class && e->state == piece->state;
 }
 
 static struct waits_pool_entry *entry_of(struct waits_pool *p, struct budget *budget,

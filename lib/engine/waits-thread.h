@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "agg/stacks.h"
+#include "proc/lockread.h"
 
 /* What an event of the session has to do with waits, as bits. */
 enum waits_role {
@@ -40,9 +41,10 @@ enum waits_reason {
 	WAITS_FOR_DISK,        /* what the kernel counts as input and output */
 };
 
-/* A stack and a label set of the engine.  An unknown stack is STACKS_NONE. */
+/* A stack and label sets of the engine.  An unknown stack is STACKS_NONE. */
 struct waits_place {
 	uint32_t stack, labels;
+	uint32_t locks;        /* labels in the profiles of locks only; 0: none */
 	bool is_partial;       /* the stack does not reach its root */
 	enum waits_reason reason;  /* of a wait there */
 };
@@ -68,7 +70,11 @@ struct waits_piece {
 typedef void waits_count_fn(void *ctx, const struct waits_piece *p);
 
 /* Code of the kernel in which threads wait for something. */
-struct waits_code { uint64_t start, end; enum waits_reason reason; };
+struct waits_code {
+	uint64_t start, end;
+	enum waits_reason reason;
+	bool has_address;      /* the first argument of its system call is the lock's address */
+};
 #define WAITS_CODE_MAX 8
 
 /*
@@ -76,7 +82,7 @@ struct waits_code { uint64_t start, end; enum waits_reason reason; };
  * conditions and joins; io_schedule() is where the kernel itself counts waits for input and output.
  * Without the first one, locks cannot be recognized.
  */
-struct waits_function { const char *name; enum waits_reason reason; };
+struct waits_function { const char *name; enum waits_reason reason; bool has_address; };
 #define WAITS_N_FUNCTIONS 5
 extern const struct waits_function waits_function[WAITS_N_FUNCTIONS];
 
@@ -89,6 +95,7 @@ struct waits_look {
 	uint64_t from_ns, to_ns;
 	bool is_waiting, is_disk;
 	struct waits_place at;
+	struct lockread_wait lock;  /* that it waits for; zeros: none, or unknown */
 	/* Without records (waits-polls.h): since the poll at since_ns, the thread ran and waited
 	 * for a CPU that long, and ran that often. */
 	bool is_poll;
@@ -112,6 +119,10 @@ struct waits_thread {
 	bool is_unread;        /* it is in waits.unread */
 	struct waits_place at, waker;
 	uint64_t weight;       /* wakes that the waker stands for */
+	struct lockread_wait lock;  /* zeros: none, or unknown */
+	/* When its holder was read last; at.locks has the labels. */
+	struct waits_look holding;
+	bool is_unheld;        /* it is in waits.unheld */
 	/* The last look.  It is of the wait that contains both its times. */
 	struct waits_look look;
 	/* Runs that are not counted yet, and where the thread ran last. */

@@ -32,9 +32,10 @@
 #define NO_TASK UINT32_MAX
 
 const struct waits_function waits_function[WAITS_N_FUNCTIONS] = {
-	{ "do_futex", WAITS_FOR_LOCK }, { "futex_wait_multiple", WAITS_FOR_LOCK },
-	{ "hrtimer_nanosleep", WAITS_FOR_TIME },
-	{ "io_schedule", WAITS_FOR_DISK }, { "io_schedule_timeout", WAITS_FOR_DISK },
+	{ "do_futex", WAITS_FOR_LOCK, true }, { "futex_wait_multiple", WAITS_FOR_LOCK, false },
+	{ "hrtimer_nanosleep", WAITS_FOR_TIME, false },
+	{ "io_schedule", WAITS_FOR_DISK, false },
+	{ "io_schedule_timeout", WAITS_FOR_DISK, false },
 };
 
 const char *waits_state_name(enum waits_state s)
@@ -62,6 +63,7 @@ void waits_done(struct waits *w)
 		budget_release(w->budget, w->thread.n * sizeof(*w->thread.v));
 	VEC_FREE(&w->thread);
 	VEC_FREE(&w->unread);
+	VEC_FREE(&w->unheld);
 }
 
 /* ---- threads ------------------------------------------------------------------------- */
@@ -73,14 +75,20 @@ struct waits_thread *waits_find(const struct waits *w, uint32_t tid)
 	return at == HASHINDEX_NONE ? NULL : &w->thread.v[at];
 }
 
-enum waits_reason waits_reason(const struct waits *w, const struct record *r)
+const struct waits_code *waits_code_of(const struct waits *w, const struct record *r)
 {
 	for (uint64_t i = 0; i < r->sample.n_callchain; i++)
 		for (size_t k = 0; k < WAITS_CODE_MAX && w->code[k].end; k++)
 			if (r->sample.callchain[i] - w->code[k].start <
 			    w->code[k].end - w->code[k].start)
-				return w->code[k].reason;
-	return WAITS_FOR_ANYTHING;
+				return &w->code[k];
+	return NULL;
+}
+
+enum waits_reason waits_reason(const struct waits *w, const struct record *r)
+{
+	const struct waits_code *code = waits_code_of(w, r);
+	return code ? code->reason : WAITS_FOR_ANYTHING;
 }
 
 bool waits_knows(const struct waits *w, uint32_t tid)
@@ -102,7 +110,7 @@ static struct waits_thread *thread_of(struct waits *w, uint32_t pid, uint32_t ti
 	struct waits_thread fresh = {
 		.pid = pid, .tid = tid, .since_ns = time_ns, .began_ns = time_ns,
 		.at = waits_nowhere, .waker = waits_nowhere, .ran = waits_nowhere,
-		.look.at = waits_nowhere,
+		.look.at = waits_nowhere, .holding.at = waits_nowhere,
 	};
 	if (tid == NO_TASK || tid == 0)
 		return NULL;
@@ -165,7 +173,7 @@ static enum waits_state state_of(const struct waits *w, const struct waits_threa
 	if (t->is_preempted || was_ready(t))
 		return WAITS_PREEMPTED;
 	if (t->is_disk || at.reason == WAITS_FOR_DISK ||
-	    (t->look.is_disk && waits_looks_fit(w, t, now_ns)))
+	    (t->look.is_disk && waits_looks_fit(w, t, &t->look, now_ns)))
 		return WAITS_DISK;
 	return at.reason == WAITS_FOR_TIME ? WAITS_SLEEPING : WAITS_BLOCKED;
 }
@@ -202,6 +210,14 @@ static void count_pooled(struct waits *w, struct waits_thread *t, const struct w
 		w->count(w->count_ctx, p);
 }
 
+/* The labels of the lock, with its holder if that was read during the wait. */
+static uint32_t locks_of(const struct waits *w, const struct waits_thread *t, struct waits_place at,
+			 uint64_t now_ns)
+{
+	bool is_held = at.locks && waits_looks_fit(w, t, &t->holding, now_ns);
+	return is_held ? t->holding.at.locks : at.locks;
+}
+
 /* Counts the wait up to now_ns.  Torn: its end is unknown. */
 static void count_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bool is_torn)
 {
@@ -210,6 +226,7 @@ static void count_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns,
 		.ns = in_window(w, t->since_ns, now_ns), .n = !t->is_counted,
 		.at = is_torn ? waits_nowhere : waits_looks_place(w, t, now_ns),
 	};
+	p.at.locks = locks_of(w, t, p.at, now_ns);
 	p.state = state_of(w, t, p.at, now_ns);
 	w->n_torn += is_torn;
 	if (now_ns > t->since_ns)
@@ -247,6 +264,7 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 	t->is_counted = t->is_out = t->is_preempted = t->is_new = t->is_disk = false;
 	t->at = at;
 	t->waker = waits_nowhere;
+	t->lock = (struct lockread_wait){ 0 };
 	if (!waits_is_known(at) || at.is_partial)
 		waits_looks_want(w, t);
 	if (waits_is_known(at) && !waits_is_known(t->ran))
@@ -271,12 +289,14 @@ static bool may_be_lock(const struct waits *w, struct waits_place at)
 /* A whole wait is counted where another thread ended it. */
 static void count_wake(struct waits *w, const struct waits_thread *t, uint64_t now_ns)
 {
-	const struct waits_piece p = {
+	const struct waits_place at = waits_looks_place(w, t, now_ns);
+	struct waits_piece p = {
 		.pid = t->pid, .tid = t->tid, .state = WAITS_BLOCKED, .n = t->weight,
 		.is_wake = true, .is_below = is_below(w, t, now_ns), .at = t->waker,
 		.ns = in_window(w, t->began_ns, now_ns) * t->weight,
 	};
-	if (waits_is_known(t->waker) && may_be_lock(w, waits_looks_place(w, t, now_ns)) && p.ns)
+	p.at.locks = at.locks;
+	if (waits_is_known(t->waker) && may_be_lock(w, at) && p.ns)
 		w->count(w->count_ctx, &p);
 }
 
@@ -303,6 +323,16 @@ void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		return;
 	end_run(w, t, time_ns);
 	begin_wait(w, t, time_ns, at);
+}
+
+void waits_lock(struct waits *w, uint32_t tid, const struct lockread_wait *lock)
+{
+	struct waits_thread *t = waits_find(w, tid);
+	if (!t || t->is != WAITS_OFF_CPU)
+		return;
+	t->lock = *lock;
+	if (w->wants_holders && !t->is_unheld)
+		t->is_unheld = VEC_PUSH(&w->unheld, tid);
 }
 
 bool waits_woken(const struct record *r, uint32_t *ret_tid)
@@ -476,9 +506,11 @@ void waits_each_place(struct waits *w, void (*each)(void *ctx, struct waits_plac
 {
 	for (size_t i = 0; i < w->thread.n; i++) {
 		struct waits_thread *t = &w->thread.v[i];
-		struct waits_place *place[] = { &t->at, &t->waker, &t->look.at, &t->ran };
+		struct waits_place *place[] = {
+			&t->at, &t->waker, &t->look.at, &t->ran, &t->holding.at,
+		};
 		for (size_t k = 0; k < sizeof(place) / sizeof(*place); k++)
-			if (waits_is_known(*place[k]))
+			if (waits_is_known(*place[k]) || place[k]->locks)
 				each(ctx, place[k]);
 		each_pooled(t->pool, each, ctx);
 	}

@@ -36,6 +36,8 @@ struct waits {
 	uint64_t lost_ns;           /* time of the last LOST record */
 	uint64_t n_torn;            /* runs and waits between which records are missing */
 	VEC(struct waits_unread) unread;  /* threads that may wait without a stack */
+	bool wants_holders;         /* the owner's: unheld is filled */
+	VEC(uint32_t) unheld;       /* threads whose wait for a lock has begun */
 	uint64_t unread_lost_ns;    /* lost_ns when all threads were added to unread */
 };
 
@@ -47,6 +49,9 @@ void waits_done(struct waits *w);
 
 /* What the thread of SAMPLE r waits for, by the kernel's part of its callchain. */
 enum waits_reason waits_reason(const struct waits *w, const struct record *r);
+
+/* Likewise: the code; NULL: unknown. */
+const struct waits_code *waits_code_of(const struct waits *w, const struct record *r);
 
 /* NULL: it is unknown, or has ended. */
 struct waits_thread *waits_find(const struct waits *w, uint32_t tid);
@@ -62,6 +67,9 @@ void waits_doubt(struct waits *w, const struct record *r);
 /* The thread leaves its CPU; the stack is that of the wait that begins. */
 void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		  struct waits_place at);
+
+/* The lock of the thread's wait, which has begun. */
+void waits_lock(struct waits *w, uint32_t tid, const struct lockread_wait *lock);
 
 /* The thread that a WAITS_WAKE sample has woken; false: an interrupt or a timer did it.  Only one
  * that waits for a lock, and was not woken yet, wants to know where its waker was.  The sample
@@ -83,7 +91,7 @@ void waits_add_thread(struct waits *w, uint32_t pid, uint32_t tid);
 /* Counts everything up to now_ns. */
 void waits_settle(struct waits *w, uint64_t now_ns);
 
-/* Calls each with every place kept here, which it may change. */
+/* Calls each with every place kept here, which it may change; some have labels only. */
 void waits_each_place(struct waits *w, void (*each)(void *ctx, struct waits_place *at), void *ctx);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "engine/engine.h"
+#include "engine/engine-waits.h"
 #include "importer/importfiles.h"
 #include "source/perfdata/perfdata.h"
 #include "source/record.h"

@@ -41,21 +41,20 @@ static bool take_hex(const char **at, uint64_t *ret)
 	return ok;
 }
 
-bool threadread_parse(const char *line, long *ret_syscall, uint64_t *ret_sp, uint64_t *ret_pc)
+bool threadread_parse(const char *line, struct threadread_call *ret)
 {
 	char *end;
-	uint64_t arg;
 	errno = 0;
-	long number = strtol(line, &end, 10);
-	if (end == line || errno || number < -1)
+	struct threadread_call c = { .syscall = strtol(line, &end, 10) };
+	if (end == line || errno || c.syscall < -1)
 		return false;
 	const char *at = end;
-	for (int i = 0; number >= 0 && i < 6; i++)
-		if (!take_hex(&at, &arg))
+	for (int i = 0; c.syscall >= 0 && i < 6; i++)
+		if (!take_hex(&at, &c.arg[i]))
 			return false;
-	if (!take_hex(&at, ret_sp) || !take_hex(&at, ret_pc) || (*at && *at != '\n'))
+	if (!take_hex(&at, &c.sp) || !take_hex(&at, &c.pc) || (*at && *at != '\n'))
 		return false;
-	*ret_syscall = number;
+	*ret = c;
 	return true;
 }
 
@@ -130,7 +129,7 @@ static bool is_interruptible(long syscall)
 static bool is_disk(const struct threadread *t, uint32_t tid)
 {
 	char text[512];
-	if (is_interruptible(t->syscall) || read_text(t, tid, "stat", text, sizeof(text)) <= 0)
+	if (is_interruptible(t->call.syscall) || read_text(t, tid, "stat", text, sizeof(text)) <= 0)
 		return false;
 	return threadread_state(text) == 'D';
 }
@@ -161,30 +160,29 @@ int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct thr
 		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .has_time = true,
 		.event = RECORD_NO_EVENT, .cpu = UINT32_MAX, .pid = pid, .tid = tid,
 	};
-	uint64_t sp, pc;
 	if (!open_process(h, pid, t))
 		return -ESRCH;
 	for (int i = 0; i < ATTEMPTS_MAX; i++) {
 		t->from_ns = clock_monotonic_ns();
 		t->is_waiting = t->is_disk = false;
-		t->syscall = -1;
+		t->call = (struct threadread_call){ .syscall = -1 };
 		int code = read_line(t, tid, line);
 		if (code < 0)
 			return code;
-		if (!threadread_parse(line, &t->syscall, &sp, &pc))
+		if (!threadread_parse(line, &t->call))
 			break;  /* it runs */
 		t->is_disk = is_disk(t, tid);
-		size_t n = read_stack(h, tid, sp, t);
+		size_t n = read_stack(h, tid, t->call.sp, t);
 		code = check_line(t, tid, line);
 		if (code == -EAGAIN)
 			continue;
 		if (code < 0)
 			return code;
 		t->is_waiting = true;
-		t->reg[regs.sp > regs.pc] = sp;
-		t->reg[regs.sp < regs.pc] = pc;
+		t->reg[regs.sp > regs.pc] = t->call.sp;
+		t->reg[regs.sp < regs.pc] = t->call.pc;
 		r.sample = (struct record_sample){
-			.ip = pc, .user_abi = PERF_SAMPLE_REGS_ABI_64, .user_regs = t->reg,
+			.ip = t->call.pc, .user_abi = PERF_SAMPLE_REGS_ABI_64, .user_regs = t->reg,
 			.user_regs_mask = UINT64_C(1) << regs.sp | UINT64_C(1) << regs.pc,
 			.user_stack = n ? (const uint8_t *)t->stack : NULL,
 			.n_user_stack_bytes = n, .user_stack_size = sizeof(t->stack),

@@ -22,12 +22,19 @@ struct threadread_regs {
 	uint8_t sp, pc;
 };
 
+/* What a thread that waits is doing in the kernel. */
+struct threadread_call {
+	long syscall;           /* the number of its system call; -1: in none, or unknown */
+	uint64_t arg[6];        /* of the call */
+	uint64_t sp, pc;
+};
+
 struct threadread {
 	/* The caller's: records of switches show whether the thread has moved while it was read. */
 	bool has_records;
 	bool is_waiting;        /* it has no CPU, and does not compete for one */
 	bool is_disk;           /* in uninterruptible sleep */
-	long syscall;           /* the number of its system call; -1: in none, or unknown */
+	struct threadread_call call;
 	uint64_t from_ns, to_ns;
 	/* Private: the open files of one process, and what the record borrows. */
 	uint32_t open_pid;      /* 0: none */
@@ -57,7 +64,7 @@ bool threadread_parse_times(const char *line, struct threadread_times *ret);
 void threadread_close(struct threadread *t);
 
 /* Reads one line of /proc/PID/task/TID/syscall.  False: it is none of a waiting thread. */
-bool threadread_parse(const char *line, long *ret_syscall, uint64_t *ret_sp, uint64_t *ret_pc);
+bool threadread_parse(const char *line, struct threadread_call *ret);
 
 /* The letter of the thread's state in the text of /proc/PID/task/TID/stat; 0: unknown. */
 char threadread_state(const char *stat);

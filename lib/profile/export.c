@@ -27,6 +27,7 @@ struct export {
 	uint32_t *mapping;       /* by mapping: id in this file; 0: not in it */
 	uint32_t dropped[16];    /* keys of optional labels that all samples share */
 	unsigned n_dropped;
+	uint32_t lock_key;       /* of the label lock; 0: there is none */
 };
 
 static void export_done(struct export *x)
@@ -267,6 +268,13 @@ static int64_t scaled(uint64_t value, double scale)
 	return product >= (double)INT64_MAX ? INT64_MAX : (int64_t)(product + 0.5);
 }
 
+/* Locks in a file have the names of their variables. */
+static uint32_t shown_value(const struct export *x, const struct label *l)
+{
+	return x->lock_key && l->key == x->lock_key ? locknames_of(&x->names->locks, l->value)
+						    : l->value;
+}
+
 static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
@@ -287,7 +295,8 @@ static int write_samples(struct export *x)
 		for (uint32_t k = 0; k < n_set; k++)
 			if (!is_dropped(x, set[k].key))
 				label[n_labels++] = (struct pprof_label){
-					.key = text(x, set[k].key), .str = text(x, set[k].value),
+					.key = text(x, set[k].key),
+					.str = text(x, shown_value(x, &set[k])),
 				};
 		const struct waitframes_label *wait = !x->info->has_waits ? NULL :
 			waitlabel_find(g, x->names, c->stack, set, n_set);
@@ -305,6 +314,9 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 		 const struct export_info *info, pprof_write_fn *write, void *ctx, struct err *e)
 {
 	struct export x = { .g = g, .names = names, .info = info };
+	if (g->options.has_locks)
+		x.lock_key = strtab_find(&g->strings, LOCKLABELS_LOCK,
+					 strlen(LOCKLABELS_LOCK));
 	int r = pprof_new(write, ctx, info->level, &x.out, e);
 	if (r < 0)
 		return r;

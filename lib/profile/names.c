@@ -467,7 +467,7 @@ static int resolve(struct engine *g, const struct names_options *options, struct
 	if (r < 0 || (r = intern_functions(n)) < 0)
 		return r;
 	count_named(g, n, used, n_used);
-	return 0;
+	return locknames_resolve(g, &options->symbols, &n->locks);
 }
 
 int names_resolve(struct engine *g, const struct names_options *options, struct names *names,
@@ -495,5 +495,6 @@ void names_done(struct names *n)
 	hashindex_done(&n->by_function);
 	VEC_FREE(&n->mappings);
 	VEC_FREE(&n->frames);
+	locknames_done(&n->locks);
 	*n = (struct names){ 0 };
 }

@@ -4,6 +4,7 @@
  */
 
 #include "recorder/recorder-private.h"
+#include "engine/engine-waits.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -183,6 +184,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.n_events = k->n_events, .output = rec->output, .pmu = rec->pmu,
 		.period = rec->period, .waits = rec->waits, .quantum_ns = rec->quantum_ns,
 		.by_count = by_count(k), .has_gaps = has_gaps(k),
+		.has_locks = c->locks,
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
 		.max_stack = k->max_stack, .max_branches = k->max_branches,

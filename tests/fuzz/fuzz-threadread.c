@@ -10,17 +10,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	long number = -7;
-	uint64_t sp = 1, pc = 2;
+	struct threadread_call call = { .syscall = -7 };
 	char *text = malloc(size + 1);
 	if (!text)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (threadread_parse(text, &number, &sp, &pc))
-		assert(number >= -1);
+	if (threadread_parse(text, &call))
+		assert(call.syscall >= -1);
 	else
-		assert(number == -7);
+		assert(call.syscall == -7 && !call.arg[0] && !call.sp);
 	char state = threadread_state(text);
 	assert(!state || memchr(text, state, size));
 	struct threadread_times times = { .n_runs = UINT64_MAX };

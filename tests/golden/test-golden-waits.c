@@ -26,7 +26,7 @@
  */
 
 #include "base/err.h"
-#include "engine/engine.h"
+#include "engine/engine-waits.h"
 #include "tests/tools/replay.h"
 #include "tests/unit/engine/engine-result.h"
 #include "tests/unit/source/record-build.h"

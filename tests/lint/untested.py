@@ -47,6 +47,8 @@ COVERED.update({
     "lib/proc/jitread": ("tests/live/jit.sh", "it reads files that grow while a program runs"),
     "lib/proc/mapdso": ("tests/live/containers.sh", "it opens files of real processes and namespaces"),
     "lib/profile/fetch": ("tests/live/debuginfod.sh", "it needs servers and files without names"),
+    "lib/profile/locknames": ("tests/live/waits-locks.sh", "it needs the variables of a real program"),
+    "lib/stack/stack-args": (UNIT + "engine/test-waits-locks.c", THROUGH),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
     "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),
     "lib/profile/waitlabel": ("tests/live/waits-idle.sh", "it needs the names of real programs"),

@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "engine/engine.h"
+#include "engine/engine-waits.h"
 #include "source/record.h"
 #include "source/silent.h"
 #include "source/source.h"
@@ -229,14 +229,15 @@ static void give_poll(const struct round *p, const struct polled_thread *t,
 	bool is_seen = w->can_look &&
 		       threadread_look(p->session->host, t->pid, t->tid, w->regs, w->look, &r) == 0;
 	r.event = w->event;
-	engine_add_look(p->engine, &r, &(struct waits_look){
+	kind_cpu_waits_add_look(p->engine, &r, &(struct waits_look){
 		.from_ns = p->now_ns, .is_poll = true, .since_ns = t->since_ns,
 		.run_ns = now->run_ns - t->times.run_ns,
 		.ready_ns = now->ready_ns - t->times.ready_ns,
 		.n_runs = now->n_runs - t->times.n_runs,
 		.is_waiting = is_seen && w->look->is_waiting,
 		.is_disk = is_seen && w->look->is_disk,
-		.at.reason = is_seen ? kind_cpu_waits_reason(w->look->syscall) : 0,
+		.lock = is_seen ? kind_cpu_waits_lock(&w->look->call) : (struct lockread_wait){ 0 },
+		.at.reason = is_seen ? kind_cpu_waits_reason(w->look->call.syscall) : 0,
 	});
 }
 

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "engine/engine.h"
+#include "engine/engine-waits.h"
 #include "event/evtrace.h"
 #include "source/record.h"
 #include "symbolize/kernel/symkernel.h"
@@ -43,6 +43,9 @@
 #define LOOK_EVERY_NS 500000u
 #define LOOK_PART 10u
 #define LOOKS_NS_MAX 1000000u
+
+/* With labels of locks: how soon the holder is read after a wait has begun. */
+#define LOCKS_EVERY_MS 2
 
 bool kind_cpu_waits_any(const struct kind_cpu *c)
 {
@@ -161,9 +164,13 @@ static bool find_code(struct kind_session *k)
 	size_t n = 0;
 	if (!names)
 		return false;
-	for (size_t i = 0; i < WAITS_N_FUNCTIONS; i++)
-		if (symkernel_code(names, waits_function[i].name, &code[n].start, &code[n].end))
-			code[n++].reason = waits_function[i].reason;
+	for (size_t i = 0; i < WAITS_N_FUNCTIONS; i++) {
+		const struct waits_function *f = &waits_function[i];
+		if (!symkernel_code(names, f->name, &code[n].start, &code[n].end))
+			continue;
+		code[n].reason = f->reason;
+		code[n++].has_address = f->has_address;
+	}
 	symkernel_close(names);
 	return n && code[0].reason == WAITS_FOR_LOCK;
 }
@@ -203,6 +210,26 @@ static int find_wakes(struct kind_session *k, struct err *e)
 	return 0;
 }
 
+/* Locks are found by the arguments of futex(2), which come with copies of the stack, or from
+ * /proc. */
+static int check_locks(const struct kind_session *k, struct err *e)
+{
+	const struct kind_cpu *c = k->state;
+	if (!k->config->locks)
+		return 0;
+	if (!has_locks(c)) {
+		err_set(e, EINVAL, "no event measures waits for locks, which could have labels");
+		err_hint(e, "record '-e block' or '-e mutex' as well");
+		return -EINVAL;
+	}
+	if (c->waits.only_looks || c->attr.callgraph == EVATTR_CALLGRAPH_DWARF)
+		return 0;
+	err_set(e, EINVAL, "locks are found by registers, which samples have only together with "
+		"copies of the stack");
+	err_hint(e, "leave out --call-graph, or the labels of locks");
+	return -EINVAL;
+}
+
 int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 {
 	struct kind_cpu *c = k->state;
@@ -212,6 +239,9 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 	int r = c->waits.only_polls ? -EACCES : try_switches(&c->open);
 	bool is_denied = r == -EACCES || r == -EPERM;
 	c->waits.only_looks = is_denied || (!find_code(k) && has_locks(c));
+	r = check_locks(k, e);
+	if (r < 0)
+		return r;
 	choose_source(k, c->waits.only_looks);
 	choose_roles(k);
 	choose_quanta(k);
@@ -245,6 +275,32 @@ enum waits_reason kind_cpu_waits_reason(long number)
 	       number == SYS_clock_nanosleep ? WAITS_FOR_TIME : WAITS_FOR_ANYTHING;
 }
 
+struct lockread_wait kind_cpu_waits_lock(const struct threadread_call *call)
+{
+	struct lockread_wait lock = { 0 };
+	if (call->syscall == SYS_futex)
+		lockread_wait(call->arg, &lock);
+	return lock;
+}
+
+/* Who holds the lock that the thread waits for? */
+static void read_holder(struct engine *g, uint32_t pid, uint32_t tid,
+			const struct lockread_wait *lock)
+{
+	uint64_t from_ns = clock_monotonic_ns();
+	uint32_t holder = lockread_holder_now(pid, lock);
+	if (holder)
+		engine_add_holder(g, pid, tid, from_ns, clock_monotonic_ns(), holder);
+}
+
+void kind_cpu_waits_add_look(struct engine *g, const struct record *r,
+			     const struct waits_look *look)
+{
+	engine_add_look(g, r, look);
+	if (g->options.has_locks && look->lock.address)
+		read_holder(g, r->pid, r->tid, &look->lock);
+}
+
 static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
@@ -258,9 +314,10 @@ static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint3
 	if (code < 0)
 		return code;
 	r.event = w->event;
-	engine_add_look(g, &r, &(struct waits_look){
+	kind_cpu_waits_add_look(g, &r, &(struct waits_look){
 		.from_ns = w->look->from_ns, .is_waiting = w->look->is_waiting,
-		.is_disk = w->look->is_disk, .at.reason = kind_cpu_waits_reason(w->look->syscall),
+		.is_disk = w->look->is_disk, .lock = kind_cpu_waits_lock(&w->look->call),
+		.at.reason = kind_cpu_waits_reason(w->look->call.syscall),
 	});
 	return 0;
 }
@@ -292,6 +349,7 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 	memcpy(g->waits.code, c->waits.code, sizeof(g->waits.code));
 	c->waits.can_look = evattr_place_regs(&c->waits.regs.sp, &c->waits.regs.pc);
 	g->waits.min_ns = k->config->off_cpu_min_ns;
+	g->waits.wants_holders = k->config->locks && !c->waits.only_polls;
 	g->waits.is_thinned = c->waits.switches.rate.period > 1;
 	if (c->waits.only_polls)
 		return kind_cpu_polls_started(k, g, e);
@@ -327,6 +385,27 @@ static bool look_unread(void *ctx, uint32_t pid, uint32_t tid)
 	return l->used_ns < LOOKS_NS_MAX;
 }
 
+static bool look_lock(void *ctx, const struct waits_thread *t)
+{
+	struct looking *l = ctx;
+	const struct lockread_wait lock = t->lock;
+	read_holder(l->engine, t->pid, t->tid, &lock);
+	l->used_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - l->start_cpu_ns;
+	return l->used_ns < LOOKS_NS_MAX;
+}
+
+/* The holder changes, so it is read at once, for a tenth of the time at most. */
+static void look_locks(struct kind_session *k, struct engine *g)
+{
+	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
+	struct looking l = { .session = k, .engine = g, .start_ns = clock_monotonic_ns(),
+			     .start_cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) };
+	if (!g->waits.unheld.n || l.start_ns < w->next_lock_ns)
+		return;
+	waits_looks_each_lock(&g->waits, look_lock, &l);
+	w->next_lock_ns = l.start_ns + l.used_ns * LOOK_PART;
+}
+
 void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
@@ -340,6 +419,7 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 		return;
 	}
 	kind_cpu_thin_drained(k, g);
+	look_locks(k, g);
 	if (!w->can_look || l.start_ns < w->next_ns)
 		return;
 	uint64_t after_ns = g->waits.is_thinned ? LOOK_AFTER_THINNED_NS : LOOK_AFTER_NS;
@@ -350,6 +430,11 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 	w->next_ns = clock_monotonic_ns() + (rest_ns > every_ns ? rest_ns : every_ns);
 }
 
+static int sooner_ms(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 {
 	const struct kind_cpu_waits *w = &((const struct kind_cpu *)k->state)->waits;
@@ -357,8 +442,9 @@ int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 		return kind_cpu_polls_timeout_ms(k);
 	uint64_t now_ns = clock_monotonic_ns();
 	int thin_ms = kind_cpu_thin_timeout_ms(k);
+	int ms = sooner_ms(thin_ms, k->config->locks ? LOCKS_EVERY_MS : -1);
 	if (!w->can_look || (!w->only_looks && thin_ms < 0))
-		return thin_ms;
+		return ms;
 	int look_ms = now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
-	return thin_ms >= 0 && thin_ms < look_ms ? thin_ms : look_ms;
+	return sooner_ms(ms, look_ms);
 }

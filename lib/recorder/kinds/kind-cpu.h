@@ -45,6 +45,7 @@ struct kind_cpu_waits {
 	uint32_t random;
 	struct threadread *look;        /* NULL: there are no waits, or it has not started */
 	uint64_t next_ns;               /* of the next looks */
+	uint64_t next_lock_ns;          /* of the next readings of holders */
 };
 
 /* k->state: what is requested, then what was opened. */
@@ -116,7 +117,13 @@ int kind_cpu_scope_timeout_ms(const struct kind_session *k);
 int kind_cpu_scope_change(struct kind_session *k, enum cprof_scope to, uint64_t now_ns,
 			  const char *why, struct err *e);
 
+/* What a call waits for, and which lock that is; zeros: none. */
 enum waits_reason kind_cpu_waits_reason(long syscall);
+struct lockread_wait kind_cpu_waits_lock(const struct threadread_call *call);
+
+/* engine_add_look, and who holds the lock that the thread was seen waiting for. */
+void kind_cpu_waits_add_look(struct engine *g, const struct record *r,
+			     const struct waits_look *look);
 bool kind_cpu_waits_is_first(const struct cprof_config *c, const struct procs_thread *t);
 
 /* Without perf events (kind-cpu-polls.c): open replaces that of the kind, the others are called by

@@ -2,7 +2,7 @@
 
 #include "agg/stacks.h"
 #include "base/err.h"
-#include "engine/waits.h"
+#include "engine/engine-waits.h"
 #include "source/record.h"
 #include "tests/unit/engine/engine-feed.h"
 #include "tests/unit/tap.h"

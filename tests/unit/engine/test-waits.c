@@ -1,6 +1,7 @@
 #include "agg/stacks.h"
 #include "base/budget.h"
 #include "base/err.h"
+#include "engine/engine-waits.h"
 #include "engine/waits-looks.h"
 #include "engine/waits-polls.h"
 #include "engine/waits-pool.h"

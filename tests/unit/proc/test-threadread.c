@@ -13,20 +13,21 @@ static const struct threadread_regs x86 = { .sp = 7, .pc = 8 };
 
 static void test_lines(void)
 {
-	long nr = 0;
-	uint64_t sp = 0, pc = 0;
-	tap_ok(threadread_parse("230 0x0 0x0 0x7ffe 0x0 0x0 0x1 0x7ffd10 0x401000\n", &nr, &sp,
-				&pc), "a thread in a system call");
-	tap_ok(nr == 230 && sp == 0x7ffd10 && pc == 0x401000, "its number, sp and pc");
-	tap_ok(threadread_parse("-1 0x7ffd20 0x401010", &nr, &sp, &pc), "one in a page fault");
-	tap_ok(nr == -1 && sp == 0x7ffd20 && pc == 0x401010, "has no number");
+	struct threadread_call c = { 0 };
+	tap_ok(threadread_parse("230 0x5 0x0 0x7ffe 0x0 0x0 0x1 0x7ffd10 0x401000\n", &c),
+	       "a thread in a system call");
+	tap_ok(c.syscall == 230 && c.sp == 0x7ffd10 && c.pc == 0x401000, "its number, sp and pc");
+	tap_ok(c.arg[0] == 5 && c.arg[2] == 0x7ffe && c.arg[5] == 1, "and its arguments");
+	tap_ok(threadread_parse("-1 0x7ffd20 0x401010", &c), "one in a page fault");
+	tap_ok(c.syscall == -1 && c.sp == 0x7ffd20 && c.pc == 0x401010 && !c.arg[0],
+	       "has no number");
 	static const char *const bad[] = {
 		"running\n", "", "0\n", "0 0x1 0x2\n", "-1 0x1\n", "-1 0x 0x1\n", "-1 1 2\n",
 		"-2 0x1 0x2\n", "-1 0x1 0x2 0x3\n", "-1 0x1ffffffffffffffff 0x2\n", "x 0x1 0x2\n",
 		"99999999999999999999 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1\n",
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		tap_ok(!threadread_parse(bad[i], &nr, &sp, &pc), "bad line %zu", i);
+		tap_ok(!threadread_parse(bad[i], &c), "bad line %zu", i);
 }
 
 static void test_states(void)
@@ -77,7 +78,7 @@ static void test_threads(const struct host *h)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 		uint32_t tid = (uint32_t)__atomic_load_n(&waiting_tid, __ATOMIC_ACQUIRE);
 		code = tid ? threadread_look(h, pid, tid, x86, &t, &r) : -EAGAIN;
-		if (code == 0 && t.is_waiting && t.syscall != SYS_futex)
+		if (code == 0 && t.is_waiting && t.call.syscall != SYS_futex)
 			break;
 	}
 	tap_int(code, 0, "another one");
