@@ -48,7 +48,7 @@ static void init_gc(struct engine *g)
 		.counts = &g->counts, .walk = &g->walk, .own_labels = &g->own_labels,
 		.app = &g->app, .procs = &g->procs, .dsos = &g->dsos, .targets = &g->targets,
 		.jit = &g->jit, .throttle = &g->throttle, .last_ns = &g->window.last_ns,
-		.waits = &g->waits, .locks = &g->locks,
+		.waits = &g->waits, .locks = &g->locks, .wakees = &g->wakees,
 	};
 }
 
@@ -88,6 +88,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		g->app.values.is_taken = samplelabels_is_key;
 		g->app.values.taken_ctx = &g->own_labels;
 	}
+	wakees_init(&g->wakees, &g->strings, &g->labels);
 	locklabels_init(&g->locks, &g->strings, &g->labels, &g->dsos);
 	owners_init(&g->owners, o->host);
 	init_waits(g);
@@ -102,6 +103,7 @@ void engine_done(struct engine *g)
 	jitcode_done(&g->kernel_code);
 	applabels_done(&g->app);
 	locklabels_done(&g->locks);
+	wakees_done(&g->wakees);
 	counts_done(&g->counts);
 	labels_done(&g->labels);
 	stacks_done(&g->stacks);
@@ -588,6 +590,7 @@ int engine_clear(struct engine *g, struct err *e)
 	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);
 	locklabels_clear(&g->locks);
+	wakees_clear(&g->wakees);
 	/* If memory for the copy is short, nothing changes. */
 	if (gc_tables_is_due(&g->gc.tables))
 		gc_tables_run(&g->gc.tables, NULL, 0);

@@ -35,6 +35,7 @@
 #include "engine/targets.h"
 #include "engine/unwound.h"
 #include "engine/waits.h"
+#include "engine/wakees.h"
 
 struct err;
 
@@ -114,6 +115,7 @@ struct engine {
 	struct stack_patchlater_pool late_pool;
 	struct engine_gc gc;
 	struct waits waits;          /* only with options.waits */
+	struct wakees wakees;
 	uint64_t n_born;             /* threads and processes created by targets */
 	struct unwound in_shards;    /* by the shards of this engine */
 };

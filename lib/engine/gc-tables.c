@@ -15,6 +15,7 @@
 #include "engine/targets.h"
 #include "engine/threadcache.h"
 #include "engine/waits.h"
+#include "engine/wakees.h"
 #include "proc/procs.h"
 #include "stack/stack-walk.h"
 
@@ -91,6 +92,12 @@ static void mark_place(void *ctx, struct waits_place *at)
 		used[at->stack] = true;
 }
 
+static void mark_stack(void *ctx, uint32_t *stack)
+{
+	bool *used = ctx;
+	used[*stack] = true;
+}
+
 static int copy_stacks(struct gc_tables *t, const struct gc_tables_part *part, struct copy *c)
 {
 	uint32_t *id = c->stack_id;
@@ -103,6 +110,7 @@ static int copy_stacks(struct gc_tables *t, const struct gc_tables_part *part, s
 			used[counts->v[k].stack] |= is_in_use(&counts->v[k]);
 	}
 	waits_each_place(t->waits, mark_place, used);
+	wakees_each_stack(t->wakees, mark_stack, used);
 	for (uint32_t i = t->stacks->n; i-- > 1;)
 		if (used[i])
 			used[t->stacks->v[i].parent] = true;
@@ -174,12 +182,19 @@ static void renew_place(void *ctx, struct waits_place *at)
 		at->stack = id[at->stack];
 }
 
+static void renew_stack(void *ctx, uint32_t *stack)
+{
+	const uint32_t *id = ctx;
+	*stack = id[*stack];
+}
+
 static void swap_stacks(struct gc_tables *t, struct copy *c)
 {
 	struct frames frames = *t->frames;
 	struct stacks stacks = *t->stacks;
 	threadcache_drop_all(t->procs);
 	waits_each_place(t->waits, renew_place, c->stack_id);
+	wakees_each_stack(t->wakees, renew_stack, c->stack_id);
 	*t->frames = c->frames;
 	*t->stacks = c->stacks;
 	c->frames = frames;

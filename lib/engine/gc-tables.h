@@ -20,6 +20,7 @@ struct jit;
 struct labels;
 struct procs;
 struct locklabels;
+struct wakees;
 struct samplelabels;
 struct stack_user_counts;
 struct stack_walk;
@@ -47,6 +48,7 @@ struct gc_tables {
 	struct samplelabels *own_labels;
 	struct applabels *app;
 	struct locklabels *locks;
+	struct wakees *wakees;
 	struct procs *procs;
 	struct dso_table *dsos;
 	struct targets *targets;

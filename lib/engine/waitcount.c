@@ -26,6 +26,8 @@ static uint32_t labels_of(struct engine *g, const struct waits_piece *p, uint32_
 static uint32_t with_waiter(struct engine *g, uint32_t labels, const struct waits_piece *p)
 {
 	const struct procs_thread *t = procs_thread(&g->procs, p->pid, p->tid);
+	if (p->wakee != STACKS_NONE)
+		labels = wakees_add(&g->wakees, labels, p->wakee);
 	if (!t || !t->name)
 		return labels;
 	return samplelabels_with(&g->own_labels, labels, "waiter",

@@ -61,7 +61,8 @@ struct waits_piece {
 	uint32_t pid, tid;
 	enum waits_state state;
 	uint64_t ns, n;        /* n: 1 in the first piece of a wait, and for a sample of a clock */
-	bool is_wake;          /* a whole wait, with the place of the thread that ended it */
+	bool is_wake;          /* a whole wait, with the place of the thread that ended it, */
+	uint32_t wakee;        /* and the stack of the one that waited */
 	uint64_t n_others;     /* of n: waits without a stack, which the place stands for */
 	bool is_below;         /* the wait is shorter than waits.min_ns */
 	struct waits_place at;

@@ -296,6 +296,7 @@ static void count_wake(struct waits *w, const struct waits_thread *t, uint64_t n
 		.ns = in_window(w, t->began_ns, now_ns) * t->weight,
 	};
 	p.at.locks = at.locks;
+	p.wakee = at.stack;
 	if (waits_is_known(t->waker) && may_be_lock(w, at) && p.ns)
 		w->count(w->count_ctx, &p);
 }

@@ -68,6 +68,12 @@ static uint32_t *preorder(const struct stacks *s)
 	return pos;
 }
 
+/* The label set of a count, as it is written. */
+static uint32_t set_of(const struct export *x, uint32_t count)
+{
+	return wakeelabels_of(&x->names->wakees, x->g->counts.v[count].labels);
+}
+
 static int order_entries(struct export *x, uint32_t event)
 {
 	const struct counts *c = &x->g->counts;
@@ -80,7 +86,12 @@ static int order_entries(struct export *x, uint32_t event)
 	for (uint32_t i = 0; i < c->n; i++)
 		if ((output ? output[c->v[i].event] : c->v[i].event) == event &&
 		    c->v[i].n_samples | c->v[i].value)
-			placed[n++] = (struct radix_item){ pos[c->v[i].stack], i };
+			placed[n++] = (struct radix_item){ set_of(x, i), i };
+	/* Equal samples become neighbours. */
+	if (x->names->wakees.n && !radix_sort(placed, n))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		placed[i].key = pos[c->v[placed[i].value].stack];
 	x->entry = calloc(n ? n : 1, sizeof(*x->entry));
 	if (!x->entry || !radix_sort(placed, n))
 		return -ENOMEM;
@@ -275,12 +286,24 @@ static uint32_t shown_value(const struct export *x, const struct label *l)
 						    : l->value;
 }
 
+/* Counts that differ only in what no file contains. */
+static bool is_same(const struct export *x, uint32_t a, uint32_t b)
+{
+	return x->names->wakees.n && x->g->counts.v[a].stack == x->g->counts.v[b].stack &&
+	       set_of(x, a) == set_of(x, b);
+}
+
 static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
 	VEC(uint64_t) ids = { 0 };
 	for (size_t i = 0; i < x->n_entries; i++) {
-		const struct count *c = &g->counts.v[x->entry[i]];
+		struct count sum = g->counts.v[x->entry[i]];
+		const struct count *c = &sum;
+		for (; i + 1 < x->n_entries && is_same(x, x->entry[i], x->entry[i + 1]); i++) {
+			sum.n_samples += g->counts.v[x->entry[i + 1]].n_samples;
+			sum.value += g->counts.v[x->entry[i + 1]].value;
+		}
 		ids.n = 0;
 		for (uint32_t node = c->stack; node != STACKS_EMPTY;
 		     node = g->stacks.v[node].parent) {
@@ -291,7 +314,7 @@ static int write_samples(struct export *x)
 		}
 		struct pprof_label label[LABELS_PER_SET_MAX + 1];
 		uint32_t n_set, n_labels = 0;
-		const struct label *set = labels_get(&g->labels, c->labels, &n_set);
+		const struct label *set = labels_get(&g->labels, set_of(x, x->entry[i]), &n_set);
 		for (uint32_t k = 0; k < n_set; k++)
 			if (!is_dropped(x, set[k].key))
 				label[n_labels++] = (struct pprof_label){

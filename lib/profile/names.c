@@ -43,6 +43,8 @@ static int mark_used(const struct engine *g, bool *used)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < g->counts.n; i++)
 		node[g->counts.v[i].stack] = true;
+	for (size_t i = 0; i < g->wakees.stack.n; i++)
+		node[g->wakees.stack.v[i]] = true;
 	for (uint32_t i = g->stacks.n; i-- > 1;) {
 		if (!node[i])
 			continue;
@@ -467,7 +469,8 @@ static int resolve(struct engine *g, const struct names_options *options, struct
 	if (r < 0 || (r = intern_functions(n)) < 0)
 		return r;
 	count_named(g, n, used, n_used);
-	return locknames_resolve(g, &options->symbols, &n->locks);
+	r = locknames_resolve(g, &options->symbols, &n->locks);
+	return r < 0 ? r : wakeelabels_resolve(g, n, &n->wakees);
 }
 
 int names_resolve(struct engine *g, const struct names_options *options, struct names *names,
@@ -496,5 +499,6 @@ void names_done(struct names *n)
 	VEC_FREE(&n->mappings);
 	VEC_FREE(&n->frames);
 	locknames_done(&n->locks);
+	wakeelabels_done(&n->wakees);
 	*n = (struct names){ 0 };
 }

@@ -13,6 +13,7 @@
 #include "base/hashindex.h"
 #include "base/vec.h"
 #include "profile/locknames.h"
+#include "profile/wakeelabels.h"
 #include "symbolize/name/symbolizer.h"
 #include "symbolize/elf/elfcache.h"
 
@@ -51,6 +52,7 @@ struct names {
 	VEC(struct names_mapping) mappings; /* [0] is the main binary, if known */
 	VEC(struct names_frame) frames; /* by frame id; n_lines 0: no sample has it */
 	struct locknames locks;
+	struct wakeelabels wakees;
 	uint32_t main_dso;             /* private: of the last look-up */
 	size_t n_stale_lines;          /* private: lines that no frame has any more */
 	uint64_t n_frames_user, n_frames_user_named;

@@ -40,14 +40,12 @@ static size_t add_frames(const struct engine *g, const struct names *names, uint
 	return n;
 }
 
-const struct waitframes_label *waitlabel_find(const struct engine *g, const struct names *names,
-					      uint32_t stack, const struct label *set, size_t n)
+const struct waitframes_label *waitlabel_of_stack(const struct engine *g,
+						  const struct names *names, uint32_t stack,
+						  const char *thread)
 {
 	struct waitframes_frame f[WAITFRAMES_MAX];
 	size_t n_frames = 0;
-	const char *thread = value_of(g, set, n, "thread_name");
-	if (!is_blocked(value_of(g, set, n, "state")))
-		return NULL;
 	uint32_t outer = STACKS_EMPTY;   /* of a stack with too many frames */
 	for (; stack != STACKS_EMPTY; stack = g->stacks.v[stack].parent) {
 		if (n_frames == WAITFRAMES_MAX - 1)
@@ -59,8 +57,17 @@ const struct waitframes_label *waitlabel_find(const struct engine *g, const stru
 	bool is_whole = outer == STACKS_EMPTY;
 	if (!is_whole)
 		n_frames += add_frames(g, names, g->stacks.v[outer].frame, f + n_frames, 1);
-	const struct waitframes_label *l =
-		waitframes_label(f, n_frames, is_whole, thread ? thread : "");
+	return waitframes_label(f, n_frames, is_whole, thread);
+}
+
+const struct waitframes_label *waitlabel_find(const struct engine *g, const struct names *names,
+					      uint32_t stack, const struct label *set, size_t n)
+{
+	const char *thread = value_of(g, set, n, "thread_name");
+	if (!is_blocked(value_of(g, set, n, "state")))
+		return NULL;
+	const struct waitframes_label *l = waitlabel_of_stack(g, names, stack,
+							      thread ? thread : "");
 	/* The stack of one that ends a wait is not idle. */
 	if (l && strcmp(l->key, "idle") == 0 && value_of(g, set, n, "waiter"))
 		return NULL;

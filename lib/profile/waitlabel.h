@@ -12,6 +12,11 @@ struct engine;
 struct label;
 struct names;
 
+/* Of a stack in which a thread of that name waits; NULL: none. */
+const struct waitframes_label *waitlabel_of_stack(const struct engine *g,
+						  const struct names *names, uint32_t stack,
+						  const char *thread);
+
 /* Of a stack of a profile of waits, with the n labels that the sample has.  NULL: none, because
  * nothing is known, the thread runs or wants to run, or it has a label with that key already. */
 const struct waitframes_label *waitlabel_find(const struct engine *g, const struct names *names,

@@ -51,6 +51,8 @@ COVERED.update({
     "lib/stack/stack-args": (UNIT + "engine/test-waits-locks.c", THROUGH),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
     "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),
+    "lib/engine/wakees": (UNIT + "engine/test-waitcount.c", THROUGH),
+    "lib/profile/wakeelabels": ("tests/live/waits-idle.sh", "it needs the names of real programs"),
     "lib/profile/waitlabel": ("tests/live/waits-idle.sh", "it needs the names of real programs"),
     "lib/view/model/waiting": (UNIT + "view/table/test-top.c", THROUGH),
     "lib/recorder/cost": ("tests/live/accounts.sh", "it measures the cost of real samples"),

@@ -36,6 +36,34 @@ run "$CPROF" record -e block --duration 1 -o b.pb.gz -- "$PROG/idlers" 0.5
 run "$CPROF" report b.pb.gz
 like out '^Idle, not shown: pool ' 'idle pools are left out of contention, too'
 
+# ---- who gives them work
+
+truth() {
+	awk -v name="$1" '$1 == name { print $2 }' out
+}
+
+# Both waits end in a signal of the same thread, but only one of them was a wait for it.
+fed() {
+	run "$CPROF" record -e mutex -o f.pb.gz -- "$PROG/feeder" 1
+	profile 'a wake-up of an idle worker is idle, too' f.pb.gz "labels('idle') == {'pool'}" \
+		"label_share('idle', 'pool') == cum('submit') > 0.3" "cum('answer') > 0.3" \
+		"abs(cum('submit') * total / 1e9 - $(truth work)) < 0.02 * total / 1e9" \
+		"abs(cum('answer') * total / 1e9 - $(truth result)) < 0.02 * total / 1e9" \
+		"all(set(r[2]) <= {'waiter', 'idle', 'tid', 'thread_name'} for r in rows)" \
+		"len({(tuple(map(id, r[3])), tuple(sorted(r[2].items()))) for r in rows}) == len(rows)"
+	run "$CPROF" report f.pb.gz
+	like out '^Idle, not shown: pool [0-9]' 'reports show its sum'
+	like out ' answer$' 'and who released what others needed'
+	unlike out ' submit$' 'but not who gave it work'
+	run "$CPROF" report --idle f.pb.gz
+	like out ' submit$' 'unless --idle is given'
+}
+if is_root && "$CPROF" record -q -e mutex -o f.pb.gz -- true 2>err; then
+	attempts 3 fed
+else
+	skip 'who gives idle threads work' 'needs root and tracefs'
+fi
+
 # ---- live
 
 run "$CPROF" top --batch 2 -d 400ms --wall -- "$PROG/idlers" 5

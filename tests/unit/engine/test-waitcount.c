@@ -249,8 +249,14 @@ static void test_wakers(void)
 	const struct count *c = feed_find(&g, 1, "a+0x50;k:f010");
 	tap_ok(c && c->value == 100 && c->n_samples == 1,
 	       "the waker has the whole wait, and no later one");
-	tap_str(c ? feed_labels_text(&g, c->labels) : "", "tid=7 waiter=worker",
-		"and the waiter's name");
+	const char *set = c ? feed_labels_text(&g, c->labels) : "";
+	tap_ok(strstr(set, "waiter=worker") && strstr(set, WAKEES_KEY "=0"),
+	       "and the waiter's name, and where it waited");
+	gc_tables_run(&g.gc.tables, NULL, 0);
+	tap_str(feed_stack_text(&g, wakees_stack(&g.wakees, "0")), "a+0x10;k:f000",
+		"which survives the collection of unused stacks");
+	tap_ok(wakees_stack(&g.wakees, "1") == STACKS_NONE &&
+	       wakees_stack(&g.wakees, "-1") == STACKS_NONE, "there is no other one");
 	engine_done(&g);
 }
 
