@@ -8,6 +8,8 @@ An expression sees:
     n, total            sums of the first and of the last value over all samples
     share(NAME)         part of the total with function NAME as the leaf
     count(NAME)         sum of the first value with NAME anywhere in the stack
+    unblocked(FILE, NAME)  of another profile: the time below NAME that no wait for others took,
+                        as while another task had the CPU
     cum(NAME)           part of the total with NAME anywhere in the stack
     leaf(RE), anywhere(RE)   the same with regular expressions
     labels(KEY)         the values of a label, as a set
@@ -181,6 +183,10 @@ class View:
     def count(self, name):
         return sum(values[0] for locations, values, _ in self.p.samples
                    if name in [f[0] for f in self.p.stack(locations)])
+
+    def unblocked(self, path, name):
+        return sum(r[1] for r in View(Profile(path)).rows
+                   if name in r[0] and r[2].get("state") in ("preempted", "runnable"))
 
     def leaf(self, pattern):
         return self.part(lambda r: r[0] and re.search(pattern, r[0][0]))

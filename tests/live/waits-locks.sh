@@ -15,15 +15,9 @@ counts() {
 # delays OFF_CPU_FILE: a dict of the times of each site by the program, in ns, but without those in
 # which another task had the CPU: delay is what the thread waited for the lock
 delays() {
-	"$PYTHON" - "$1" <<'END'
-import os, sys
-sys.path.insert(0, os.environ["CPROF_SOURCE_ROOT"] + "/tests")
-import pprof
-v = pprof.View(pprof.Profile(sys.argv[1]))
-truth = {w[0]: float(w[1]) * 1e9 for w in map(str.split, open("out")) if w[0].startswith("contend")}
-print({n: t - sum(r[1] for r in v.rows if n in r[0] and r[2]["state"] != "blocked")
-       for n, t in truth.items()})
-END
+	awk -v file="$1" 'BEGIN { printf "{" }
+		/^contend/ { printf "\"%s\": %s * 1e9 - unblocked(\"%s\", \"%s\"), ", $1, $2, file, $1 }
+		END { print "}" }' out
 }
 
 word() {

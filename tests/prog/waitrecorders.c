@@ -58,6 +58,12 @@ PROG_NOINLINE static void nap(long us)
 
 static pthread_barrier_t both;
 
+PROG_NOINLINE static void release(void)
+{
+	pthread_mutex_unlock(&lock);
+	PROG_KEEP_FRAME();
+}
+
 /* Holds the lock whenever the other thread tries to take it. */
 static void *hold(void *unused)
 {
@@ -65,7 +71,7 @@ static void *hold(void *unused)
 		pthread_mutex_lock(&lock);
 		pthread_barrier_wait(&both);
 		pass(4000);
-		pthread_mutex_unlock(&lock);
+		release();
 		pthread_barrier_wait(&both);
 	}
 	return unused;
