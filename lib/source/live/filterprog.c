@@ -130,7 +130,7 @@ static void get_ids(struct code *c, const struct filterprog *p, enum label next)
 	load(c, BPF_W, BPF_REG_7, BPF_REG_10, NS_IDS + 4);
 }
 
-/* Goes on at no unless the id in a register has these bits; r1: its bits. */
+/* Loads the bits of the id in reg into r1; goes on at no if p->ids does not have that id. */
 static void check_id(struct code *c, const struct filterprog *p, uint8_t reg, enum label no)
 {
 	store(c, BPF_W, ID, reg);
