@@ -94,7 +94,7 @@ static int refuse(struct err *e, const char *path, const char *fmt, uid_t uid)
 static int check_link(void *ctx, const struct pathwalk_link *link, struct err *e)
 {
 	uid_t uid = link->st->st_uid;
-	if (uid == 0 || uid == geteuid() || !pathwalk_is_shared(link->folder))
+	if (!pathwalk_is_foreign(uid, link->folder))
 		return 0;
 	err_set(e, EPERM, "cannot write '%s': the link '%s' on the path belongs to another user "
 		"(uid %u), and others can write to its folder", (const char *)ctx, link->name,

@@ -12,6 +12,7 @@
 #include "cmd/record/control.h"
 
 #include "base/err.h"
+#include "base/pathwalk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,20 +101,54 @@ void control_place_done(struct control_place *p)
 
 /* ---- descriptors ---------------------------------------------------------------------- */
 
+static int refuse(const char *path, const char *what, uid_t uid, struct err *e)
+{
+	err_set(e, EPERM, "--control: %s '%s' belongs to another user (uid %u), and others can "
+		"write to its folder", what, path, (unsigned)uid);
+	err_hint(e, "make it yourself: mkfifo, in a folder where only you can");
+	return -EPERM;
+}
+
+/* In a folder of their own, users do as they like: it was the caller who named it. */
+static bool is_foreign(uid_t owner, const struct stat *folder)
+{
+	return owner != folder->st_uid && pathwalk_is_foreign(owner, folder);
+}
+
+static int check_link(void *path, const struct pathwalk_link *link, struct err *e)
+{
+	return is_foreign(link->st->st_uid, link->folder)
+	       ? refuse(path, "a link on the path", link->st->st_uid, e) : 0;
+}
+
 /* With O_RDWR there is always a reader and a writer: opening does not wait for the other side, and
  * reading does not end when it leaves. */
-static int open_fifo(const char *path, struct err *e)
+static int open_found(const char *path, const struct pathwalk *w, struct err *e)
 {
-	struct stat st;
-	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
-		return fd;
-	if (fd >= 0) {
-		close(fd);
+	if (w->fd >= 0 && !S_ISFIFO(w->st.st_mode))
 		return err_set(e, EINVAL, "--control: '%s' is not a FIFO", path);
+	if (w->fd >= 0 && is_foreign(w->st.st_uid, &w->folder))
+		return refuse(path, "the FIFO", w->st.st_uid, e);
+	return w->fd < 0 ? -ENOENT : pathwalk_open_found(w, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* A descriptor, or -1 with e set. */
+static int open_fifo(char *path, struct err *e)
+{
+	const struct pathwalk_policy policy = { .root_fd = -1, .link = check_link, .ctx = path };
+	struct pathwalk w;
+	e->code = 0;
+	int fd = pathwalk_open(path, &policy, &w, e);
+	if (fd == 0) {
+		fd = open_found(path, &w, e);
+		pathwalk_close(&w);
 	}
-	err_errno(e, errno, "--control: cannot open '%s'", path);
-	err_hint(e, "create it first: mkfifo %s", path);
+	if (fd >= 0)
+		return fd;
+	if (e->code == 0) {
+		err_errno(e, -fd, "--control: cannot open '%s'", path);
+		err_hint(e, "create it first: mkfifo %s", path);
+	}
 	return -1;
 }
 

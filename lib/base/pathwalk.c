@@ -262,6 +262,11 @@ bool pathwalk_is_shared(const struct stat *folder)
 	return uid != 0 && uid != geteuid() && !is_unmapped(uid);
 }
 
+bool pathwalk_is_foreign(uid_t owner, const struct stat *folder)
+{
+	return owner != 0 && owner != geteuid() && pathwalk_is_shared(folder);
+}
+
 int pathwalk_reopen(int path_fd, int flags)
 {
 	char path[64];

@@ -60,6 +60,10 @@ void pathwalk_close(struct pathwalk *w);
  * In a user namespace, the owner of all files of unmapped users counts as root. */
 bool pathwalk_is_shared(const struct stat *folder);
 
+/* Does an entry of this folder with this owner belong to another user who could have put it there?
+ * Not if it is root's or ours. */
+bool pathwalk_is_foreign(uid_t owner, const struct stat *folder);
+
 /* Opens the file behind an O_PATH descriptor itself, even if its name belongs to another file by
  * now; -errno. */
 int pathwalk_reopen(int path_fd, int flags);

@@ -127,11 +127,43 @@ static void fifos(void)
 	rmdir(dir);
 }
 
+/* Another user waits in a folder like /tmp. */
+static void foreign(void)
+{
+	char dir[] = "/tmp/test-control-XXXXXX";
+	struct control c;
+	struct control_place p = { .is_fifo = true, .path = (char *)"c" };
+	if (!mkdtemp(dir) || chdir(dir) < 0)
+		return;
+	if (chmod(dir, 01777) < 0 || mkfifo("c", 0666) < 0 || mkfifo("own", 0600) < 0 ||
+	    symlink("own", "link") < 0 || chown("c", 65534, 65534) < 0 ||
+	    lchown("link", 65534, 65534) < 0) {
+		tap_skip("FIFOs of another user", "needs root");
+	} else {
+		tap_int(control_open(&c, &p, &e), -EPERM, "another user's FIFO in a shared folder");
+		tap_ok(strstr(e.what, "belongs to another user (uid 65534)"), "  says so");
+		p.path = (char *)"link";
+		tap_int(control_open(&c, &p, &e), -EPERM, "another user's link there");
+		p.path = (char *)"own";
+		tap_int(control_open(&c, &p, &e), 0, "our own FIFO there");
+		control_close(&c);
+		p.path = (char *)"c";
+		tap_int(chown(dir, 65534, 65534) | control_open(&c, &p, &e), 0,
+			"the FIFO of another user in that user's folder");
+		control_close(&c);
+	}
+	unlink("c");
+	unlink("own");
+	unlink("link");
+	rmdir(dir);
+}
+
 int main(void)
 {
 	words();
 	places();
 	streams();
 	fifos();
+	foreign();
 	return tap_done();
 }
