@@ -164,6 +164,34 @@ for name, start, block in ("zeros", b"", b"\0" * (1 << 20)), ("samples", b"\x32\
 with open("many.keep", "wb") as file:
     file.write(b"\x32\0" + b"\x12\0" * (56 << 20))
 PYTHON
+# A program whose debug sections claim 8 TiB, and have 256 MiB of zeros.
+"$PYTHON" - "$PROG/spin" <<'PYTHON'
+import struct, sys, zlib
+with open(sys.argv[1], "rb") as file:
+    elf = bytearray(file.read())
+at, = struct.unpack_from("<Q", elf, 40)
+n, names = struct.unpack_from("<HH", elf, 60)
+names, = struct.unpack_from("<Q", elf, at + 64 * names + 24)
+section = struct.pack("<IIQQ", 1, 0, 8 << 40, 1) + zlib.compress(bytes(256 << 20), 1)
+for header in range(at, at + 64 * n, 64):
+    name = names + struct.unpack_from("<I", elf, header)[0]
+    if elf[name:name + 7] == b".debug_":
+        struct.pack_into("<Q", elf, header + 8, 0x800)
+        struct.pack_into("<QQ", elf, header + 24, len(elf), len(section))
+with open("claims.keep", "wb") as file:
+    file.write(elf + section)
+PYTHON
+chmod 755 claims.keep
+claim() {
+	prlimit --as=2000000000 timeout 60 "$CPROF" "$@"
+}
+run claim record -e cpu-clock -o claims.pb.gz -- ./claims.keep 1 50
+is "$status" 0 'debug sections that claim 8 TiB: recorded'
+profile 'and functions have the names of the symbol table' claims.pb.gz "cum('main') > 0.5"
+run claim report --list main claims.pb.gz
+is "$status" 0 'debug sections that claim 8 TiB: --list ends'
+rm -f claims.pb.gz
+
 for bomb in zeros samples; do
 	check "check: a bomb of $bomb" memory_of 600 "$CPROF" check $bomb.keep
 	check "report: a bomb of $bomb" memory_of 600 "$CPROF" report $bomb.keep

@@ -87,6 +87,14 @@ kill "$swapper"
 is "$(cat "$R/secret") $(stat -c %a "$R/secret")" 'secret 600' \
 	"a link swapped in a loop: root's file is untouched"
 
+# The folder is exchanged for a link to root's during the recording.
+as_user mkdir "$D/theirs/out"
+echo old >"$R/moved.pb.gz"
+run timeout 60 "$CPROF" record -q -e cpu-clock -o "$D/theirs/out/moved.pb.gz" -- sh -c "
+	mv '$D/theirs/out' '$D/theirs/first'; ln -s '$R' '$D/theirs/out'; '$PROG/spin' 1 30"
+is "$(cat "$R/moved.pb.gz")" old "a folder that becomes a link: root's file is untouched"
+profile 'and the profile is in the folder that was named' "$D/theirs/first/moved.pb.gz" 'total > 0'
+
 # What must work.
 record "$D/new.pb.gz"
 profile 'a new file' "$D/new.pb.gz" 'total > 0'
