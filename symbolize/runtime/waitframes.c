@@ -23,6 +23,8 @@
 #define COND "pthread_cond_wait*|pthread_cond_timedwait*|pthread_cond_clockwait*"
 #define HOTSPOT COND "|*sem_wait*|*sem_timedwait*|*sem_clockwait*"
 
+#define INTERPRETER "@python3*|@libpython3*"
+
 struct rule {
 	struct waitframes_label label;
 	const char *call;      /* one of the calls to wait; NULL: any */
@@ -70,6 +72,10 @@ static const struct rule rules[] = {
 	 * workers of concurrent.futures, and other threads that wait for SimpleQueue.get. */
 	{ LOOP, "epoll_wait", "select_epoll_poll*|@select.cpython*|@python3*|@libpython3*" },
 	{ POOL, NULL, "_queue_SimpleQueue_get*|@_queue.cpython* $" },
+	/* queue.Queue is written in Python (queue.py, threading.py), whose functions have names
+	 * with -X perf: any frames of the interpreter lie between them. */
+	{ POOL, NULL, "+" INTERPRETER " py::Condition.wait:*/threading.py "
+		      "+" INTERPRETER " py::Queue.get:*/queue.py $" },
 	/* Go: proc.go, netpoll_epoll.go, sigqueue.go.  A goroutine that waits has no thread, so a
 	 * thread that waits here has no work. */
 	{ LOOP, NULL, "runtime.netpoll" },

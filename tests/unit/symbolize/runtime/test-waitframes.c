@@ -16,6 +16,12 @@
 #define FIRST LIBC ":__libc_start_call_main " LIBC ":__libc_start_main_impl /bin/x:_start"
 #define JVM "/usr/lib/jvm/lib/server/libjvm.so:"
 #define PYTHON "/usr/bin/python3.11:"
+#define PYTHON_LIB "/usr/lib/libpython3.12.so.1.0:"
+#define PYTHON_WAIT LIBC ":__new_sem_wait_slow64 " PYTHON_LIB "PyThread_acquire_lock_timed " \
+	PYTHON_LIB "acquire_timed " PYTHON_LIB "lock_PyThread_acquire_lock " \
+	PYTHON_LIB "PyObject_Vectorcall "
+#define PYTHON_CALL PYTHON_LIB "py_trampoline_evaluator " PYTHON_LIB "PyObject_Vectorcall " \
+	PYTHON_LIB "_PyEval_EvalFrameDefault "
 
 /* Frames are FILE:NAME, innermost first; FILE: alone has no name. */
 struct scene {
@@ -37,6 +43,21 @@ static const struct scene scenes[] = {
 	  "/usr/lib/libjemalloc.so.2: /usr/lib/libjemalloc.so.2: " THREAD, "idle=pool", "" },
 	{ "a lock in jemalloc", "[kernel.kallsyms]:schedule " LIBC ":pthread_mutex_lock "
 	  "/usr/lib/libjemalloc.so.2: /bin/x:work " THREAD, "", "" },
+	{ "a thread of Python with an empty queue, with names", PYTHON_WAIT
+	  "[jit]:py::Condition.wait:/usr/lib/python3.12/threading.py " PYTHON_CALL
+	  "[jit]:py::Queue.get:/usr/lib/python3.12/queue.py " PYTHON_CALL
+	  "[jit]:py::worker:/srv/app.py " THREAD, "idle=pool", "" },
+	{ "a first thread of Python that waits for a result", PYTHON_WAIT
+	  "[jit]:py::Condition.wait:/usr/lib/python3.12/threading.py " PYTHON_CALL
+	  "[jit]:py::Queue.get:/usr/lib/python3.12/queue.py " PYTHON_CALL
+	  "[jit]:py::<module>:/srv/app.py " FIRST, "", "" },
+	{ "a condition of Python, which may be anything", PYTHON_WAIT
+	  "[jit]:py::Condition.wait:/usr/lib/python3.12/threading.py " PYTHON_CALL
+	  "[jit]:py::worker:/srv/app.py " THREAD, "", "" },
+	{ "a full queue of Python", PYTHON_WAIT
+	  "[jit]:py::Condition.wait:/usr/lib/python3.12/threading.py " PYTHON_CALL
+	  "[jit]:py::Queue.put:/usr/lib/python3.12/queue.py " PYTHON_CALL
+	  "[jit]:py::worker:/srv/app.py " THREAD, "", "" },
 	{ "node's loop", LIBC ":epoll_pwait /usr/bin/node:uv__io_poll /usr/bin/node:uv_run "
 	  "/usr/bin/node:node::SpinEventLoopInternal " FIRST, "idle=event-loop", "" },
 	{ "Debian's libuv", EPOLL "/usr/lib/libuv.so.1: /usr/lib/libuv.so.1:uv_run " FIRST,
