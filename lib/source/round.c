@@ -44,6 +44,23 @@ void round_done(struct round *r)
 	*r = (struct round){ 0 };
 }
 
+void round_exchange(struct round *r, size_t a, size_t b)
+{
+	struct round_ring old = r->ring[a];
+	struct ring *in_a = r->ring[a].ring, *in_b = r->ring[b].ring;
+	r->ring[a] = r->ring[b];
+	r->ring[b] = old;
+	r->ring[a].ring = in_a;
+	r->ring[b].ring = in_b;
+}
+
+void round_forget(struct round *r, size_t i)
+{
+	struct round_ring *in = &r->ring[i];
+	in->first_head = in->begin_ns = in->time_ns = in->end_ns = in->checked = 0;
+	in->is_in_round = false;
+}
+
 uint64_t round_begin(struct round *r)
 {
 	uint64_t n_bytes = 0;

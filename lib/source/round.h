@@ -81,6 +81,10 @@ int round_init(struct round *r, const struct record_format *format,
 	       struct ring *const *rings, size_t n_rings);
 void round_done(struct round *r);
 
+/* Between rounds: ring a has become ring b, and the reverse; ring i is another one, unread. */
+void round_exchange(struct round *r, size_t a, size_t b);
+void round_forget(struct round *r, size_t i);
+
 /*
  * Begins a round; returns how many bytes wait.
  *

@@ -3,6 +3,7 @@
 
 /* What the operations of a source say about one of its rings. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,5 +17,18 @@ struct source_ring {
 };
 
 #define SOURCE_ALL_RINGS SIZE_MAX
+
+struct err;
+struct source;
+
+/* See struct source_ops. */
+bool source_ring(struct source *s, size_t i, struct source_ring *ret);
+int source_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
+int source_set_user_chain(struct source *s, struct err *e);
+
+/* Replaces a ring by one with n_bytes of data, a power of two of pages; source_ring shows when that
+ * is done.  -EAGAIN: a change is under way; -ENOSPC: all rings together would be too large; -EPERM:
+ * the limit of locked memory; -EOPNOTSUPP: never possible. */
+int source_grow_ring(struct source *s, size_t ring, uint64_t n_bytes, struct err *e);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "source/source-ring.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -126,6 +127,13 @@ int source_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct
 	if (!s->ops->set_stack)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
 	return s->ops->set_stack(s, ring, stack_bytes, e);
+}
+
+int source_grow_ring(struct source *s, size_t ring, uint64_t n_bytes, struct err *e)
+{
+	if (!s->ops->grow_ring)
+		return err_set(e, EOPNOTSUPP, "the size of the rings is fixed");
+	return s->ops->grow_ring(s, ring, n_bytes, e);
 }
 
 int source_set_user_chain(struct source *s, struct err *e)

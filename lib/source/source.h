@@ -103,6 +103,8 @@ struct source_ops {
 	 * failure nothing changes.  Missing: -EOPNOTSUPP. */
 	int (*set_stack)(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
 	int (*set_user_chain)(struct source *s, struct err *e);
+	/* source-ring.h */
+	int (*grow_ring)(struct source *s, size_t ring, uint64_t n_bytes, struct err *e);
 	/* What one sample of an event costs the interrupted thread, in ns, measured on this thread
 	 * after disable.  Missing or 0: unknown. */
 	uint64_t (*sample_cost)(struct source *s, size_t event);
@@ -142,9 +144,6 @@ size_t source_n_places(const struct source *s, size_t event);
 const struct perf_event_attr *source_attr(const struct source *s, size_t event);
 void source_usage(const struct source *s, struct source_usage *ret);
 int source_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e);
-bool source_ring(struct source *s, size_t i, struct source_ring *ret);
-int source_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
-int source_set_user_chain(struct source *s, struct err *e);
 uint64_t source_sample_cost(struct source *s, size_t event);
 
 #endif

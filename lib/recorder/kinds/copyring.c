@@ -105,6 +105,16 @@ static bool is_carried(const struct copyring *c, const struct source_ring *seen,
 	       (double)seen->size_bytes * (double)SECOND >= (double)rate * (double)ns_min;
 }
 
+/* Would the largest ring? */
+static bool is_short(const struct copyring *c, const struct source_ring *seen, uint64_t now_ns,
+		     uint32_t bytes, bool is_prompt)
+{
+	struct source_ring larger = *seen;
+	larger.size_bytes = COPYRING_RING_BYTES_MAX;
+	return larger.size_bytes > seen->size_bytes &&
+	       is_carried(c, &larger, now_ns, bytes, is_prompt);
+}
+
 static uint32_t half_of(uint32_t bytes)
 {
 	uint32_t half = (bytes + 8) / 2 & ~7u;  /* of 65528, too, a power of two */
@@ -142,14 +152,17 @@ enum copyring_why copyring_look(struct copyring *c, const struct source_ring *se
 	bool full = seen->peak_bytes > nearly_full(seen);
 	if (lost || full) {
 		hold(c, now_ns);
-		if (c->bytes <= COPYRING_BYTES_MIN)
-			return COPYRING_STAYS;
-		*ret_bytes = half_of(c->bytes);
+		if (c->bytes > COPYRING_BYTES_MIN)
+			*ret_bytes = half_of(c->bytes);
 		return lost ? COPYRING_LOST : COPYRING_FULL;
 	}
 	uint32_t twice = c->bytes < wanted / 2 ? c->bytes * 2 : wanted;
-	if (c->bytes >= wanted || now_ns < c->hold_until_ns || !is_observed(c, now_ns) ||
-	    !is_carried(c, seen, now_ns, twice, is_prompt))
+	if (c->bytes >= wanted || !is_observed(c, now_ns))
+		return COPYRING_STAYS;
+	if (!is_carried(c, seen, now_ns, twice, is_prompt))
+		return is_short(c, seen, now_ns, twice, is_prompt) ? COPYRING_SHORT
+								   : COPYRING_STAYS;
+	if (now_ns < c->hold_until_ns)
 		return COPYRING_STAYS;
 	*ret_bytes = twice;
 	return COPYRING_GROWS;

@@ -27,19 +27,31 @@ struct copyring {
 	uint64_t hold_until_ns;        /* no growth before */
 	uint64_t hold_ns;              /* how long the last back-off holds */
 	uint64_t n_lost;               /* at the last look */
+	uint64_t size_bytes;           /* of the ring, then; 0: never looked */
+	bool is_grown;                 /* the ring cannot become larger */
 	struct copyring_second now, before;
 };
 
-enum copyring_why { COPYRING_STAYS, COPYRING_GROWS, COPYRING_LOST, COPYRING_FULL };
+enum copyring_why {
+	COPYRING_STAYS,
+	COPYRING_GROWS,
+	COPYRING_LOST,
+	COPYRING_FULL,
+	COPYRING_SHORT,        /* only a larger ring carries the wanted copies */
+};
+
+/* Rings become no larger than this. */
+#define COPYRING_RING_BYTES_MAX (16u << 20)
 
 /*
  * Looks at a ring, and chooses the size of its copies: *ret_bytes, which the caller puts in force
- * and confirms by copyring_changed.  wanted: what the stacks need.  is_prompt: the reader has a
- * real-time priority.
+ * and confirms by copyring_changed.  A larger ring would help with LOST, FULL and SHORT.  wanted:
+ * what the stacks need.  is_prompt: the reader has a real-time priority.
  */
 enum copyring_why copyring_look(struct copyring *c, const struct source_ring *seen, uint64_t now_ns,
 				uint32_t wanted, bool is_prompt, uint32_t *ret_bytes);
-/* From now on there are more readers: the copies may grow as soon as the ring carries them. */
+/* From now on there are more readers, or the ring is larger: the copies may grow as soon as it
+ * carries them. */
 void copyring_relieved(struct copyring *c, const struct source_ring *seen, uint64_t now_ns);
 void copyring_changed(struct copyring *c, const struct source_ring *seen, uint64_t now_ns,
 		      uint32_t bytes);

@@ -98,6 +98,36 @@ static const char *reason(enum copyring_why why)
 	       why == COPYRING_FULL ? "the ring was nearly full" : "stacks are longer";
 }
 
+/* The ring becomes four times as large, or twice.  True: that has begun. */
+static bool grow_ring(struct copysize *z, struct source *s, size_t i,
+		      const struct source_ring *seen, const struct log *log)
+{
+	struct copyring *c = &z->ring[i];
+	struct err e;
+	int r = -ENOSPC;
+	for (uint64_t times = 4; times > 1 && r == -ENOSPC; times /= 2)
+		if (seen->size_bytes * times <= COPYRING_RING_BYTES_MAX)
+			r = source_grow_ring(s, i, seen->size_bytes * times, &e);
+	c->is_grown = r == -ENOSPC;
+	if (r < 0 && r != -ENOSPC && r != -EAGAIN) {
+		log_line(log, LOG_EXPLAIN, "rings stay as they are: %s", e.what);
+		z->has_fixed_rings = true;
+	}
+	return r == 0;
+}
+
+static void note_size(struct copyring *c, const struct source_ring *seen, const struct log *log,
+		      uint64_t now_ns)
+{
+	if (c->size_bytes && c->size_bytes != seen->size_bytes) {
+		log_line(log, LOG_EXPLAIN, "ring of CPU %d: %llu KiB instead of %llu", seen->cpu,
+			 (unsigned long long)seen->size_bytes / 1024,
+			 (unsigned long long)c->size_bytes / 1024);
+		copyring_relieved(c, seen, now_ns);
+	}
+	c->size_bytes = seen->size_bytes;
+}
+
 static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prompt,
 		       const struct log *log, uint64_t now_ns)
 {
@@ -107,8 +137,14 @@ static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prom
 	struct err e;
 	if (!source_ring(s, i, &seen))
 		return;
-	enum copyring_why why = copyring_look(c, &seen, now_ns, z->wanted, prompt, &bytes);
-	if (bytes == c->bytes)
+	note_size(c, &seen, log, now_ns);
+	enum copyring_why why = copyring_look(c, &seen, now_ns, z->is_fixed ? c->bytes : z->wanted,
+					      prompt, &bytes);
+	bool needs_room = why != COPYRING_STAYS && why != COPYRING_GROWS;
+	if (needs_room && !z->has_fixed_rings && !c->is_grown &&
+	    grow_ring(z, s, i, &seen, log))
+		return;
+	if (z->is_fixed || bytes == c->bytes)
 		return;
 	int r = source_set_stack(s, i, bytes, &e);
 	if (r == -EAGAIN) {
@@ -130,7 +166,7 @@ static void adapt_rings(struct copysize *z, struct source *s, const struct log *
 			uint64_t now_ns)
 {
 	bool prompt = is_prompt();
-	for (size_t i = 0; i < z->n_rings && !z->is_fixed; i++) {
+	for (size_t i = 0; i < z->n_rings; i++) {
 		const struct copyring *c = &z->ring[z->next];
 		uint32_t bytes = c->bytes;
 		adapt_ring(z, s, z->next, prompt, log, now_ns);
@@ -157,13 +193,14 @@ static void adapt_size(struct copysize *z, struct source *s, const struct unwoun
 {
 	const struct copysize_seen seen = { all->n_stacks, all->n_beyond };
 	uint64_t now_ns = clock_monotonic_ns();
-	if (z->is_fixed || !make_rings(z, s))
+	if ((z->is_fixed && z->has_fixed_rings) || !make_rings(z, s))
 		return;
 	note_readers(z, s, n_readers, now_ns);
 	if (now_ns < z->due_ns)
 		return;
 	z->due_ns = now_ns + STEP_NS;
-	copysize_need(z, &seen);
+	if (!z->is_fixed)
+		copysize_need(z, &seen);
 	adapt_rings(z, s, log, now_ns);
 	z->bytes_min = z->bytes_max = z->ring[0].bytes;
 	for (size_t i = 1; i < z->n_rings; i++) {
@@ -193,8 +230,7 @@ void copysize_step(struct copysize *z, struct source *s, const struct engine *g,
 		   uint32_t n_readers, const struct log *log)
 {
 	const struct unwound all = unwound_by(g);
-	if (!g->walk.user.unwind)
-		return;
 	adapt_size(z, s, &all, n_readers, log);
-	adapt_chain(z, s, &all, log);
+	if (g->walk.user.unwind)
+		adapt_chain(z, s, &all, log);
 }

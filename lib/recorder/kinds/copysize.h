@@ -26,6 +26,7 @@ struct copysize_seen {
 
 struct copysize {
 	bool is_fixed;             /* chosen by the user, or cannot be changed */
+	bool has_fixed_rings;      /* their size cannot be changed */
 	uint32_t wanted;           /* what the stacks need */
 	struct copysize_seen last;     /* at the last decision */
 	struct copyring *ring;     /* one per ring, made at the first step */

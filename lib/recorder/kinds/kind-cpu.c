@@ -180,6 +180,7 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.filter = is_filtered ? &filter : NULL, .filter_required = c->needs_filter,
 		.ring_bytes = config->ring_bytes,
 		.rings_bytes = rings_bytes(config),
+		.rings_grow = config->n_readers > 1 && config->self == CPROF_SELF_NONE,
 		/* Records say which processes are targets, but only for whole processes. */
 		.processes = config->n_tids ? NULL : list_processes, .processes_ctx = k->state,
 	};

@@ -9,6 +9,7 @@
 #include "source/live/live.h"
 #include "source/live/livefilter.h"
 #include "source/live/livegroup.h"
+#include "source/live/livegrow.h"
 #include "source/live/livescope.h"
 #include "source/live/livevary.h"
 #include "source/merge.h"
@@ -44,6 +45,7 @@ struct live_ring {
 	int cpu;
 	uint64_t n_lost;  /* by its LOST records */
 	VEC(uint64_t) closed;  /* ids of closed events, whose samples may still be in it */
+	uint64_t past_bytes;  /* taken out of smaller rings before it: livegrow.c */
 	bool has_late;    /* livetask.c has replaced its events: `late` holds instead of live's */
 	struct live_lates late;
 	uint32_t stack_bytes;  /* of its copies; 0: as the events ask */
@@ -91,6 +93,7 @@ struct live {
 	struct hashindex id_index;
 	struct livevary vary;
 	struct livescope scope;
+	struct livegrow grow;
 	VEC(struct pollfd) poll;       /* of live_wait */
 	int rings_fd;                  /* an epoll of all rings; only with has_rings_fd */
 	bool has_rings_fd;
@@ -100,6 +103,13 @@ extern const struct source_ops live_ops;
 
 /* Once the events are open: some may get samples with the time of another recorder's clock. */
 void live_watch_clocks(struct live *l);
+
+/* Opens and maps a ring for ret->cpu: sets its fd and ring, with n_bytes of data.  -EPERM: the
+ * limit of locked memory. */
+int live_open_ring(const struct live *l, const struct live_options *o, uint64_t n_bytes,
+		   struct live_ring *ret, struct err *e);
+/* The wait is for records of this ring, too: a place of livegrow. */
+int live_watch_ring(struct live *l, size_t place);
 
 /* Parts of liveopen.c: directs an event to its ring and adds it to l->fds, or closes it; makes an
  * event carry the side band of its place. */

@@ -180,6 +180,7 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 		const void *raw = merge_next(&v->merge, &n_bytes, &ring);
 		if (!raw)
 			return SOURCE_IDLE;
+		ring = livegrow_ring_of(&l->grow, l->n_rings, ring);
 		switch (record_decode(format_of(l, raw, n_bytes), raw, n_bytes, ret_record)) {
 		case RECORD_UNKNOWN:
 			v->losses.n_unknown += v->index == 0;
@@ -240,6 +241,7 @@ static void live_close(struct source *s)
 	merge_done(&l->first.merge);
 	round_done(&l->round);
 	livefilter_close(&l->filter);
+	livegrow_done(l);
 	for (size_t i = 0; i < l->fds.n; i++)
 		close(l->fds.v[i].fd);
 	for (size_t i = 0; i < l->n_rings; i++) {
@@ -389,19 +391,30 @@ static int live_set_rate(struct source *s, size_t event, uint64_t rate, struct e
  * happens, not what could. */
 #define POLL_RINGS_MAX 16
 
+static int watch(int epoll_fd, const struct live_ring *r)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	return r->fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, r->fd, &ev) < 0 ? -errno : 0;
+}
+
 static int open_rings_fd(struct live *l)
 {
 	CLEANUP_CLOSE int fd = epoll_create1(EPOLL_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	for (size_t i = 0; i < l->n_rings; i++) {
-		struct epoll_event ev = { .events = EPOLLIN };
-		if (epoll_ctl(fd, EPOLL_CTL_ADD, l->ring[i].fd, &ev) < 0)
-			return -errno;
+	for (size_t i = 0; i < l->n_rings + l->grow.n_places; i++) {
+		int r = watch(fd, &l->ring[i]);
+		if (r < 0)
+			return r;
 	}
 	l->rings_fd = TAKE_FD(fd);
 	l->has_rings_fd = true;
 	return 0;
+}
+
+int live_watch_ring(struct live *l, size_t place)
+{
+	return l->has_rings_fd ? watch(l->rings_fd, &l->ring[l->n_rings + place]) : 0;
 }
 
 /* The earlier of two times; -1 is never. */
@@ -414,12 +427,14 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 		     bool *ret_ready)
 {
 	struct live *l = live_of(s);
-	size_t n_own = l->n_rings > POLL_RINGS_MAX ? 1 : l->n_rings;
+	size_t n_rings = l->n_rings + l->grow.n_places;
+	size_t n_own = n_rings > POLL_RINGS_MAX ? 1 : n_rings;
 	if (!VEC_EXTEND(&l->poll, n_own + n_fds))
 		return -ENOMEM;
-	int r = n_own == l->n_rings || l->has_rings_fd ? 0 : open_rings_fd(l);
+	int r = n_own == n_rings || l->has_rings_fd ? 0 : open_rings_fd(l);
 	if (r < 0)
 		return r;
+	timeout_ms = sooner_ms(timeout_ms, livegrow_step(l, clock_monotonic_ns()));
 	int vary_ms = livevary_step(l, clock_monotonic_ns());
 	timeout_ms = sooner_ms(timeout_ms, vary_ms);
 	timeout_ms = sooner_ms(timeout_ms, livescope_step(l, clock_monotonic_ns()));
@@ -439,6 +454,8 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 static int live_poll_fd(const struct source *s, size_t i)
 {
 	const struct live *l = live_of(s);
+	/* The caller waits for these descriptors from now on. */
+	((struct live *)s)->grow.is_possible = false;
 	return i < l->n_rings ? l->ring[i].fd : -1;
 }
 
@@ -506,7 +523,8 @@ static void live_usage(const struct source *s, struct source_usage *ret)
 {
 	const struct live *l = live_of(s);
 	*ret = l->usage;
-	for (size_t i = 0; i < l->n_rings; i++)
+	ret->record_bytes += l->grow.past_bytes;
+	for (size_t i = 0; i < l->n_rings + l->grow.n_places; i++)
 		ret->record_bytes += l->ring[i].ring.tail;
 }
 
@@ -517,7 +535,8 @@ static bool live_ring(struct source *s, size_t i, struct source_ring *ret)
 		return false;
 	struct live_ring *r = &l->ring[i];
 	*ret = (struct source_ring){
-		.cpu = r->cpu, .size_bytes = r->ring.n_data_bytes, .taken_bytes = r->ring.tail,
+		.cpu = r->cpu, .size_bytes = r->ring.n_data_bytes,
+		.taken_bytes = r->past_bytes + r->ring.tail,
 		.peak_bytes = r->ring.peak, .n_lost = r->n_lost,
 	};
 	r->ring.peak = 0;
@@ -536,6 +555,7 @@ const struct source_ops live_ops = {
 	.wait = live_wait, .poll_fd = live_poll_fd,
 	.count = live_count, .n_places = live_n_places, .attr = live_attr, .usage = live_usage,
 	.set_rate = live_set_rate, .ring = live_ring, .set_stack = live_set_stack,
+	.grow_ring = livegrow_ring,
 	.set_user_chain = live_set_user_chain, .sample_cost = live_sample_cost,
 	.share = &livereaders_ops,
 };

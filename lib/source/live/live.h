@@ -66,6 +66,7 @@ struct live_options {
 	bool filter_required;        /* -EOPNOTSUPP if the kernel refuses it */
 	uint64_t ring_bytes;         /* of data per ring, a power of two of pages; 0: chosen */
 	uint64_t rings_bytes;        /* of all rings, if their size is chosen; 0: no limit */
+	bool rings_grow;             /* later, by half as much in total; a thread does it */
 };
 
 /* Opens and maps everything, disabled.  -errno with e set: cause and remedy. */

@@ -78,6 +78,23 @@ static int open_owner(const struct live_options *o, const struct perf_event_attr
 	return fd < 0 ? -errno : fd;
 }
 
+int live_open_ring(const struct live *l, const struct live_options *o, uint64_t n_bytes,
+		   struct live_ring *ret, struct err *e)
+{
+	struct live_options own = *o;
+	own.attr.wakeup_bytes = (uint32_t)(n_bytes / 4);
+	int fd = open_owner(&own, &l->event[0].attr, ret->cpu);
+	if (fd < 0)
+		return err_errno(e, -fd, "cannot open a ring of CPU %d", ret->cpu);
+	int r = ring_open(&ret->ring, o->open.host, fd, n_bytes / (size_t)sysconf(_SC_PAGESIZE), e);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	ret->fd = fd;
+	return 0;
+}
+
 /* *ret_over_limit: it failed because of the locked-memory limit. */
 static int open_rings_of(struct live *l, struct live_options *o, const int *cpus, size_t n_cpus,
 			 uint64_t ring_bytes, bool *ret_over_limit, struct err *e)
@@ -131,7 +148,7 @@ static void close_rings(struct live *l)
 static int open_rings(struct live *l, struct live_options *o, const int *cpus, size_t n_cpus,
 		      struct err *e)
 {
-	l->ring = calloc(n_cpus, sizeof(*l->ring));
+	l->ring = calloc(n_cpus + LIVEGROW_RINGS, sizeof(*l->ring));
 	if (!l->ring)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	bool over_limit;
@@ -563,12 +580,15 @@ static int start_merging(struct live *l, struct err *e)
 {
 	for (size_t i = 0; i < l->options.n_events; i++)
 		evattr_format(&l->event[i].attr, &l->format[i]);
-	CLEANUP_FREE struct ring **rings = calloc(l->n_rings, sizeof(struct ring *));
+	if (livegrow_init(l, l->options.rings_grow && !l->options.ring_bytes) < 0)
+		return err_errno(e, ENOMEM, "cannot set up the rings");
+	size_t n_rings = l->n_rings + l->grow.n_places;
+	CLEANUP_FREE struct ring **rings = calloc(n_rings, sizeof(struct ring *));
 	if (!rings)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
-	for (size_t i = 0; i < l->n_rings; i++)
+	for (size_t i = 0; i < n_rings; i++)
 		rings[i] = &l->ring[i].ring;
-	if (round_init(&l->round, l->format, rings, l->n_rings) < 0 ||
+	if (round_init(&l->round, l->format, rings, n_rings) < 0 ||
 	    merge_init(&l->first.merge, &l->round) < 0)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	l->round.by_ring = !l->options.by_time;

@@ -61,8 +61,8 @@ void livereaders_done(struct live *l)
 	divide_done(&l->divide);
 	l->first.merge.n_readers = 1;
 	l->first.merge.skips = NULL;
-	for (size_t i = 0; i < l->n_rings; i++)
-		ring_share(&l->ring[i].ring, NULL);
+	for (size_t i = 0; i < l->round.n_rings; i++)
+		ring_share(l->round.ring[i].ring, NULL);
 }
 
 /* An exiting task has no ids: the engine knows whose it is. */
@@ -108,13 +108,14 @@ static void next_done(struct readers_next *next)
 
 static int next_init(struct readers_next *next, struct live *l, uint32_t n_kept, uint32_t n)
 {
-	*next = (struct readers_next){ .n_kept = n_kept, .n = n, .n_rings = l->n_rings };
+	*next = (struct readers_next){ .n_kept = n_kept, .n = n,
+					.n_rings = l->round.n_rings };
 	next->other = calloc(n - 1, sizeof(*next->other));
-	next->share = calloc(l->n_rings ? l->n_rings : 1, sizeof(*next->share));
+	next->share = calloc(next->n_rings ? next->n_rings : 1, sizeof(*next->share));
 	if (!next->other || !next->share)
 		return -ENOMEM;
-	for (size_t i = 0; i < l->n_rings; i++) {
-		next->share[i] = ring_share_new(&l->ring[i].ring, n);
+	for (size_t i = 0; i < next->n_rings; i++) {
+		next->share[i] = ring_share_new(l->round.ring[i].ring, n);
 		if (!next->share[i])
 			return -ENOMEM;
 	}
@@ -136,8 +137,8 @@ static void use_next(struct live *l, struct readers_next *next)
 	l->round.divide = &l->divide;
 	for (uint32_t i = 0; i < next->n; i++)
 		set_merge(l, reader_at(l, i), next->n);
-	for (size_t i = 0; i < l->n_rings; i++)
-		ring_share(&l->ring[i].ring, next->share[i]);
+	for (size_t i = 0; i < next->n_rings; i++)
+		ring_share(l->round.ring[i].ring, next->share[i]);
 	free(next->share);
 }
 
@@ -196,7 +197,7 @@ static void scan_part(struct source *s, uint32_t reader)
 static void plan_round(struct source *s)
 {
 	struct live *l = (struct live *)s;
-	for (size_t i = 0; i < l->n_rings; i++) {
+	for (size_t i = 0; i < l->round.n_rings; i++) {
 		const struct round_ring *r = &l->round.ring[i];
 		for (size_t k = 0; k < r->fresh.n; k++)
 			divide_add(&l->divide, r->fresh.v[k].tid, r->fresh.v[k].n);

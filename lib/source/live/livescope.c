@@ -182,6 +182,8 @@ static int check(const struct live *l, enum live_scope scope, struct err *e)
 {
 	if (l->scope.is_changing)
 		return err_set(e, EAGAIN, "the previous change is not over");
+	if (livegrow_is_busy(l, SOURCE_ALL_RINGS))
+		return err_set(e, EAGAIN, "a ring is being replaced");
 	if (!is_possible(l) || (scope == LIVE_TASK && !l->options.processes))
 		return err_set(e, EOPNOTSUPP, "the scope is fixed");
 	return 0;

@@ -251,6 +251,8 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
 	if (l->scope.is_changing)
 		return err_set(e, EAGAIN, "the scope is changing");
+	if (livegrow_is_busy(l, to->ring))
+		return err_set(e, EAGAIN, "the ring is being replaced");
 	livestack_forget(l, to->ring);
 	livevary_renew(l);
 	int r = is_task ? reopen_threads(l, to, e) : reopen_cpus(l, to, e);

@@ -141,10 +141,35 @@ static void test_relief(void)
 	tap_int(pass(300, 1000, 1), WANTED, "and holds as briefly");
 }
 
+/* A larger ring helps: one that would carry the larger copies, and no other. */
+static void test_short(void)
+{
+	enum copyring_why why;
+	begin(8192, 256 * KIB);
+	pass(300, 5000, 4);
+	look(&why);
+	tap_int(why, COPYRING_SHORT, "a high rate: larger copies need a larger ring");
+	begin(8192, 256 * KIB);
+	pass(300, 200000, 4);
+	look(&why);
+	tap_int(why, COPYRING_STAYS, "a rate for which the largest ring is too small");
+	begin(8192, COPYRING_RING_BYTES_MAX);
+	pass(300, 50000, 4);
+	look(&why);
+	tap_int(why, COPYRING_STAYS, "the largest ring");
+	begin(COPYRING_BYTES_MIN, 256 * KIB);
+	pass(60, 1000, 1);
+	seen.n_lost++;
+	now_ns += 10 * MS;
+	tap_int(look(&why), COPYRING_BYTES_MIN, "the smallest copies: lost samples");
+	tap_int(why, COPYRING_LOST, "  need a larger ring, too");
+}
+
 int main(void)
 {
 	test_sizes();
 	test_back_off();
 	test_relief();
+	test_short();
 	return tap_done();
 }

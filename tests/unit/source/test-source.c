@@ -1,5 +1,6 @@
 #include "base/err.h"
 #include "source/record.h"
+#include "source/source-ring.h"
 #include "source/source.h"
 #include "tests/unit/tap.h"
 
