@@ -84,9 +84,9 @@ static void *wait_for_locks(void *rounds)
 	for (size_t i = 0; i < *(size_t *)rounds * N_SITES; i++) {
 		struct site *s = &site[i % N_SITES];
 		take(begin[0]);
-		uint64_t from_ns = prog_clock_ns(CLOCK_MONOTONIC);
+		uint64_t from_ns = prog_waited_ns();
 		s->contend(s->mutex);
-		s->ns += prog_clock_ns(CLOCK_MONOTONIC) - from_ns;
+		s->ns += prog_waited_ns() - from_ns;
 		s->n++;
 		pthread_mutex_unlock(s->mutex);
 		give(done[1]);

@@ -44,6 +44,13 @@ static inline uint64_t prog_clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* The time that the calling thread has not had a CPU; differences are meaningful. */
+static inline uint64_t prog_waited_ns(void)
+{
+	uint64_t cpu_ns = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	return prog_clock_ns(CLOCK_MONOTONIC) - cpu_ns;
+}
+
 /* CPU time of this process and of its children that were waited for. */
 static inline uint64_t prog_cpu_ns(void)
 {

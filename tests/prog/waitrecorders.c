@@ -39,9 +39,9 @@ static void pass(long us)
 
 PROG_NOINLINE static void contend(void)
 {
-	uint64_t from = prog_clock_ns(CLOCK_MONOTONIC);
+	uint64_t from = prog_waited_ns();
 	pthread_mutex_lock(&lock);
-	delay_ns += prog_clock_ns(CLOCK_MONOTONIC) - from;
+	delay_ns += prog_waited_ns() - from;
 	n_delays++;
 	pthread_mutex_unlock(&lock);
 	PROG_KEEP_FRAME();
