@@ -265,6 +265,7 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 	t->at = at;
 	t->waker = waits_nowhere;
 	t->lock = (struct lockread_wait){ 0 };
+	w->n_partial += waits_is_known(at) && at.is_partial;
 	if (!waits_is_known(at) || at.is_partial)
 		waits_looks_want(w, t);
 	if (waits_is_known(at) && !waits_is_known(t->ran))

@@ -34,6 +34,7 @@ struct waits {
 	VEC(struct waits_thread) thread;
 	struct hashindex by_tid;
 	uint64_t lost_ns;           /* time of the last LOST record */
+	uint64_t n_partial;         /* waits whose sample had an incomplete stack */
 	uint64_t n_torn;            /* runs and waits between which records are missing */
 	VEC(struct waits_unread) unread;  /* threads that may wait without a stack */
 	bool wants_holders;         /* the owner's: unheld is filled */

@@ -134,11 +134,16 @@ static bool is_disk(const struct threadread *t, uint32_t tid)
 	return threadread_state(text) == 'D';
 }
 
+static size_t stack_bytes(const struct threadread *t)
+{
+	return t->long_stack ? THREADREAD_STACK_BYTES_MAX : THREADREAD_STACK_BYTES;
+}
+
 static size_t read_stack(const struct host *h, uint32_t tid, uint64_t sp, struct threadread *t)
 {
 	if (t->mem_fd < 0)
 		t->mem_fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/mem", tid);
-	ssize_t n = t->mem_fd < 0 ? 0 : pread(t->mem_fd, t->stack, sizeof(t->stack), (off_t)sp);
+	ssize_t n = t->mem_fd < 0 ? 0 : pread(t->mem_fd, t->stack, stack_bytes(t), (off_t)sp);
 	return n > 0 ? (size_t)n & ~(size_t)7 : 0;
 }
 
@@ -185,7 +190,7 @@ int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct thr
 			.ip = t->call.pc, .user_abi = PERF_SAMPLE_REGS_ABI_64, .user_regs = t->reg,
 			.user_regs_mask = UINT64_C(1) << regs.sp | UINT64_C(1) << regs.pc,
 			.user_stack = n ? (const uint8_t *)t->stack : NULL,
-			.n_user_stack_bytes = n, .user_stack_size = sizeof(t->stack),
+			.n_user_stack_bytes = n, .user_stack_size = stack_bytes(t),
 		};
 		break;
 	}

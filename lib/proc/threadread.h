@@ -13,9 +13,9 @@
 struct host;
 struct record;
 
-/* Enough for most threads that wait.  Longer stacks are completed from memory
- * (stack/stack-memory.h). */
+/* Enough for most threads that wait.  For longer stacks see long_stack. */
 #define THREADREAD_STACK_BYTES 4096u
+#define THREADREAD_STACK_BYTES_MAX 65536u
 
 /* Bits of perf's registers (asm/perf_regs.h) that hold the stack pointer and the pc. */
 struct threadread_regs {
@@ -32,6 +32,7 @@ struct threadread_call {
 struct threadread {
 	/* The caller's: records of switches show whether the thread has moved while it was read. */
 	bool has_records;
+	bool long_stack;        /* the caller's: read up to THREADREAD_STACK_BYTES_MAX */
 	bool is_waiting;        /* it has no CPU, and does not compete for one */
 	bool is_disk;           /* in uninterruptible sleep */
 	struct threadread_call call;
@@ -40,7 +41,7 @@ struct threadread {
 	uint32_t open_pid;      /* 0: none */
 	int task_fd, mem_fd;
 	uint64_t reg[2];
-	uint64_t stack[THREADREAD_STACK_BYTES / 8];
+	uint64_t stack[THREADREAD_STACK_BYTES_MAX / 8];
 };
 
 /*

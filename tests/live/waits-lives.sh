@@ -71,6 +71,8 @@ places() {
 		"$(near vforks "part(lambda r: 'vforks' in r[0] and 'usleep' not in r[0])")"
 	profile 'threads that are stopped are blocked, where they were' l.off-cpu.pb.gz \
 		"$(near stopped "path('schedule', 'do_signal_stop') and cum('spins_on') - part(lambda r: r[2]['state'] == 'preempted' and 'spins_on' in r[0])")"
+	profile 'stacks that are longer than their copy' l.off-cpu.pb.gz "cum('large') > 0" \
+		"part(lambda r: 'large' in r[0] and 'start_thread' in r[0]) > 0.8 * cum('large')"
 	profile 'waits until death' l.off-cpu.pb.gz \
 		"all(cum(f) * total > 0.59e9 for f in ('in_lock', 'in_read', 'in_sleep', 'in_poll'))"
 	profile 'the new program, and what was before' l.off-cpu.pb.gz \

@@ -7,7 +7,7 @@
  * "site FUNCTION NS" is how long a thread was in a function that waits.  With -w begins when FILE
  * exists.
  *
- *	mixed     threads that run and wait in turn, of several lengths
+ *	mixed     threads that run and wait in turn, of several lengths; one has a large frame
  *	killed    threads that wait in a lock, a read, a sleep and a poll when SIGKILL ends them
  *	stopped   a thread that spins and one that waits, both stopped by SIGSTOP for a while
  *	exec      another thread than the first one executes this program again
@@ -139,6 +139,17 @@ static PROG_NOINLINE void spins(struct life *l)
 	PROG_KEEP_FRAME();
 }
 
+/* More than is copied with a sample, and called by a pointer. */
+static PROG_NOINLINE void large(struct life *l)
+{
+	volatile char room[20000];
+	for (uint64_t end = l->begun_ns + 450 * MS; now_ns() < end;) {
+		memset((char *)room, 1, sizeof(room));
+		nap(30 * MS);
+	}
+	PROG_KEEP_FRAME();
+}
+
 static PROG_NOINLINE void turns(struct life *l)
 {
 	for (uint64_t end = l->begun_ns + 500 * MS; now_ns() < end;) {
@@ -153,6 +164,7 @@ static void mixed(void)
 {
 	static const struct { const char *name; void (*body)(struct life *l); } kind[] = {
 		{ "spins", spins }, { "sleeps", sleeps }, { "naps", naps }, { "turns", turns },
+		{ "large", large },
 	};
 	enum { N = sizeof(kind) / sizeof(*kind) };
 	pthread_t t[N];

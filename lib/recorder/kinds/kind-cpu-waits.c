@@ -47,6 +47,10 @@
 /* With labels of locks: how soon the holder is read after a wait has begun. */
 #define LOCKS_EVERY_MS 2
 
+/* After a wait whose stack is deeper than its copy, more may follow for so long.  They are looked
+ * at like waits without a sample. */
+#define PARTIAL_NS 100000000u
+
 bool kind_cpu_waits_any(const struct kind_cpu *c)
 {
 	for (size_t i = 0; i < c->events.n; i++)
@@ -301,7 +305,7 @@ void kind_cpu_waits_add_look(struct engine *g, const struct record *r,
 		read_holder(g, r->pid, r->tid, &look->lock);
 }
 
-static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
+static int look_once(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
 	struct record r;
@@ -320,6 +324,21 @@ static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint3
 		.at.reason = kind_cpu_waits_reason(w->look->call.syscall),
 	});
 	return 0;
+}
+
+/* A stack that is deeper than what was read is read again, up to its root: no part of it changes
+ * while the thread waits. */
+static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
+{
+	struct threadread *look = ((struct kind_cpu *)k->state)->waits.look;
+	int r = look_once(k, g, pid, tid);
+	const struct waits_thread *t = waits_find(&g->waits, tid);
+	if (r < 0 || !look->is_waiting || !t || !t->look.at.is_partial)
+		return r;
+	look->long_stack = true;
+	r = look_once(k, g, pid, tid);
+	look->long_stack = false;
+	return r;
 }
 
 bool kind_cpu_waits_is_first(const struct cprof_config *c, const struct procs_thread *t)
@@ -420,6 +439,9 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 	}
 	kind_cpu_thin_drained(k, g);
 	look_locks(k, g);
+	if (g->waits.n_partial != w->n_partial)
+		w->partial_ns = l.start_ns;
+	w->n_partial = g->waits.n_partial;
 	if (!w->can_look || l.start_ns < w->next_ns)
 		return;
 	uint64_t after_ns = g->waits.is_thinned ? LOOK_AFTER_THINNED_NS : LOOK_AFTER_NS;
@@ -443,7 +465,8 @@ int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 	uint64_t now_ns = clock_monotonic_ns();
 	int thin_ms = kind_cpu_thin_timeout_ms(k);
 	int ms = sooner_ms(thin_ms, k->config->locks ? LOCKS_EVERY_MS : -1);
-	if (!w->can_look || (!w->only_looks && thin_ms < 0))
+	bool has_partial = w->partial_ns && now_ns < w->partial_ns + PARTIAL_NS;
+	if (!w->can_look || (!w->only_looks && !has_partial && thin_ms < 0))
 		return ms;
 	int look_ms = now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
 	return sooner_ms(ms, look_ms);

@@ -44,8 +44,8 @@ struct kind_cpu_waits {
 	bool in_bursts;                 /* kind-cpu-thin.c */
 	uint32_t random;
 	struct threadread *look;        /* NULL: there are no waits, or it has not started */
-	uint64_t next_ns;               /* of the next looks */
-	uint64_t next_lock_ns;          /* of the next readings of holders */
+	uint64_t next_ns, next_lock_ns; /* of the next looks, and of the next readings of holders */
+	uint64_t n_partial, partial_ns; /* waits with a cut stack, and the time of the last one */
 };
 
 /* k->state: what is requested, then what was opened. */

@@ -55,6 +55,8 @@ static long waiting_tid;
 
 static void *wait_in_thread(void *unused)
 {
+	volatile char room[3 * THREADREAD_STACK_BYTES];
+	memset((char *)room, 1, sizeof(room));
 	(void)unused;
 	__atomic_store_n(&waiting_tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
 	for (;;)
@@ -90,6 +92,9 @@ static void test_threads(const struct host *h)
 		       r.sample.user_stack, "the start of its stack");
 	tap_ok(t.from_ns < t.to_ns && r.time_ns == t.to_ns, "two times");
 	tap_int((long long)r.tid, waiting_tid, "its id");
+	t.long_stack = true;
+	tap_int(threadread_look(h, pid, (uint32_t)waiting_tid, x86, &t, &r), 0, "more of it");
+	tap_ok(r.sample.n_user_stack_bytes > 2 * THREADREAD_STACK_BYTES, "up to its root");
 	t.has_records = true;
 	tap_int(threadread_look(h, pid, (uint32_t)waiting_tid, x86, &t, &r), 0,
 		"where records tell whether it moves, it is read once");
