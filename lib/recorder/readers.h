@@ -14,7 +14,7 @@
 
 #include "engine/shards.h"
 #include "recorder/readerload.h"
-#include "recorder/readerpool.h"
+#include "engine/readerpool.h"
 
 struct err;
 struct source;

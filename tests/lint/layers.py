@@ -144,7 +144,7 @@ def undefined_names():
 
 
 # Threads only if the caller's configuration requests them.
-EXCEPTIONS = {("lib_recorder_readerpool.c.o", "pthread_create"),
+EXCEPTIONS = {("lib_engine_readerpool.c.o", "pthread_create"),
               ("lib_source_live_livegrow.c.o", "pthread_create")}
 
 

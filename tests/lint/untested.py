@@ -56,7 +56,7 @@ COVERED.update({
     "lib/profile/waitlabel": ("tests/live/waits-idle.sh", "it needs the names of real programs"),
     "lib/view/model/waiting": (UNIT + "view/table/test-top.c", THROUGH),
     "lib/recorder/cost": ("tests/live/accounts.sh", "it measures the cost of real samples"),
-    "lib/recorder/readerpool": (UNIT + "recorder/test-readers.c", THROUGH),
+    "lib/engine/readerpool": (UNIT + "recorder/test-readers.c", THROUGH),
     "lib/source/round": (UNIT + "source/test-merge.c", THROUGH),
     "lib/recorder/recorder": (UNIT + "recorder/test-recorders.c", "the plural is the name of its test"),
     "lib/recorder/slices": (UNIT + "recorder/test-window.c", "slices are windows of the flight recorder"),

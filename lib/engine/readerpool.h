@@ -1,5 +1,5 @@
-#ifndef CPROF_RECORDER_READERPOOL_H
-#define CPROF_RECORDER_READERPOOL_H
+#ifndef CPROF_ENGINE_READERPOOL_H
+#define CPROF_ENGINE_READERPOOL_H
 
 /*
  * Threads that work together in rounds, the caller's included.  They wait between rounds, and are

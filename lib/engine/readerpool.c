@@ -1,7 +1,7 @@
 /* The threads take no signals.  Their priority is the matter of the caller, as is that of its own
  * thread. */
 
-#include "recorder/readerpool.h"
+#include "engine/readerpool.h"
 
 #include "base/err.h"
 
