@@ -37,6 +37,7 @@ enum {
 	OPT_JSON,
 	OPT_NO_SYMBOLS,
 	OPT_WAITS,
+	OPT_THREADS,
 };
 
 struct import {
@@ -84,6 +85,8 @@ static const struct argp_option options[] = {
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 3 },
 	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
 	  "Longest time for one file's debug information; default: 10s", 3 },
+	{ "threads", OPT_THREADS, "N", 0,
+	  "Unwind stacks with N threads; default: by the file's size and the CPUs", 3 },
 	{ 0 }
 };
 
@@ -127,6 +130,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SYMBOL_TIMEOUT:
 		c->symbol_timeout_ns = optparse_time(state, "--symbol-timeout", arg, 1, UINT64_MAX);
+		break;
+	case OPT_THREADS:
+		c->n_readers = (uint32_t)optparse_number(state, "--threads", arg, 1,
+							 CPROF_READERS_MAX);
 		break;
 	case OPT_JSON: m->json = true; break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
@@ -284,6 +291,7 @@ static int run_import(int argc, char **argv)
 	if (m.quiet)
 		m.log.line = NULL;
 	signal(SIGPIPE, SIG_IGN);
+	m.config.n_readers = m.config.n_readers ? m.config.n_readers : CPROF_READERS_AUTO;
 	m.config.label = m.labels.v;
 	m.config.n_labels = m.labels.n;
 	m.config.debug_dir = m.debug_dirs.v;

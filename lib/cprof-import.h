@@ -49,6 +49,9 @@ struct cprof_import_config {
 	uint64_t symbol_timeout_ns;    /* as in struct cprof_config */
 	const char *cache_dir;         /* as in struct cprof_config */
 	const struct log *log;
+	/* Threads that read the file; 0: 1.  CPROF_READERS_AUTO: as many as its size and the CPUs
+	 * suggest.  A stream is read by one, and so are profiles of waits. */
+	uint32_t n_readers;
 	struct mapguard_table *maps;   /* of the handler of SIGBUS; NULL: there is none */
 };
 

@@ -37,6 +37,11 @@ static void move_done(struct shards_move *m)
 static void mark_used(struct shards_move *m)
 {
 	const struct engine *g = &m->shard->engine;
+	if (m->shard->moves_all) {
+		memset(m->stack_used, true, g->stacks.n);
+		memset(m->frame_used, true, g->frames.n);
+		return;
+	}
 	for (uint32_t i = 0; i < g->counts.n; i++)
 		m->stack_used[g->counts.v[i].stack] |= g->counts.v[i].n_samples != 0;
 	for (uint32_t i = g->stacks.n; i-- > 1;) {
@@ -242,12 +247,24 @@ static int clear_counts(struct shard *s)
 	return 0;
 }
 
+/* The shards do not grow now: what they leave is the total engine's. */
+static void give_memory(const struct shard *s, size_t n, struct engine *total)
+{
+	size_t limit = total->options.max_memory_bytes, used = total->budget.used_bytes;
+	for (size_t i = 0; i < n; i++)
+		used += s[i].engine.budget.used_bytes;
+	if (limit)
+		total->budget.limit_bytes = total->budget.used_bytes +
+					    (limit > used ? limit - used : 0);
+}
+
 int shards_absorb(struct shard *s, size_t n, struct engine *total, struct err *e)
 {
 	CLEANUP_FREE struct shards_move *m = calloc(n ? n : 1, sizeof(*m));
 	int r = m ? 0 : -ENOMEM;
 	size_t n_begun = 0;
 	shards_add_up(s, n, total);
+	give_memory(s, n, total);
 	for (; n_begun < n && r == 0; n_begun++)
 		r = move_begin(&m[n_begun], &s[n_begun]);
 	if (r == 0)

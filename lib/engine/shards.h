@@ -34,6 +34,9 @@ struct shard {
 	VEC(struct shards_step) step;  /* when tables grew since the last shards_absorb */
 	struct shards_step base, last; /* the sizes then, and now */
 	bool is_ready;                 /* for the caller, who has called shards_init */
+	/* Set by the caller: stacks that nothing counts any more (they were truncated, and
+	 * completed later) move, too, so that the others get the ids that one engine gives them. */
+	bool moves_all;
 	struct unwound seen;    /* what was added to the total engine's */
 };
 

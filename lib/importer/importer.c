@@ -12,6 +12,7 @@
 #include "base/hashindex.h"
 #include "base/log.h"
 #include "event/evnames.h"
+#include "importer/importreaders.h"
 #include "profile/losses.h"
 #include "profile/results.h"
 #include "source/perfdata/perfdata.h"
@@ -325,7 +326,7 @@ static bool is_guest(uint16_t misc)
 	return mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER;
 }
 
-static void feed_sample(struct cprof_importer *m, struct record *r)
+static void prepare_sample(struct cprof_importer *m, struct record *r, bool counts)
 {
 	enum cprof_callgraph want = m->config.callgraph;
 	if (want != CPROF_CALLGRAPH_AUTO && want != CPROF_CALLGRAPH_DWARF)
@@ -337,7 +338,7 @@ static void feed_sample(struct cprof_importer *m, struct record *r)
 	if (is_guest(r->misc)) {
 		/* Addresses of another machine must not be looked up in this one's files: use a
 		 * process that has no files. */
-		m->n_guests++;
+		m->n_guests += counts;
 		r->pid = r->tid = GUEST_TASK;
 		r->sample.n_callchain = r->sample.n_branches = 0;
 		r->sample.user_regs_mask = 0;
@@ -373,15 +374,22 @@ static void note_lost(struct cprof_importer *m, const struct record *r)
 		ev->n_lost_by_pmu += r->lost.n_lost;
 }
 
+bool importer_prepare(struct cprof_importer *m, struct record *r, bool counts)
+{
+	bool is_loss = r->type == PERF_RECORD_LOST || r->type == PERF_RECORD_LOST_SAMPLES;
+	if (is_filtered(r))
+		return false;
+	if (r->type == PERF_RECORD_SAMPLE)
+		prepare_sample(m, r, counts);
+	else if (is_loss && counts && r->event < m->n_file_events)
+		note_lost(m, r);
+	return true;
+}
+
 static void feed_record(struct cprof_importer *m, struct record *r)
 {
-	if (is_filtered(r))
+	if (!importer_prepare(m, r, true))
 		return;
-	if (r->type == PERF_RECORD_SAMPLE)
-		feed_sample(m, r);
-	else if ((r->type == PERF_RECORD_LOST || r->type == PERF_RECORD_LOST_SAMPLES) &&
-		 r->event < m->n_file_events)
-		note_lost(m, r);
 	if (!importwaits_feed(&m->waits, &m->engine, r))
 		engine_feed(&m->engine, r);
 }
@@ -435,13 +443,22 @@ static void add_lost(struct cprof_importer *m)
 	}
 }
 
-int cprof_importer_run(struct cprof_importer *m, struct err *e)
+static int read_records(struct cprof_importer *m, struct err *e)
 {
 	struct record record;
-	struct err unused;
-	int r;
+	uint32_t n = importreaders_choose(m);
+	int r = n > 1 ? importreaders_run(m, n, e) : -EAGAIN;
+	if (r != -EAGAIN)
+		return r;
 	while ((r = source_next(m->source, &record, e)) == SOURCE_RECORD)
 		feed_record(m, &record);
+	return r;
+}
+
+int cprof_importer_run(struct cprof_importer *m, struct err *e)
+{
+	struct err unused;
+	int r = read_records(m, e);
 	m->done = true;
 	if (r >= 0)
 		r = importwaits_end(&m->waits, &m->engine, e);

@@ -42,4 +42,8 @@ struct cprof_importer {
 	bool host_ready, engine_ready, names_ready, done;
 };
 
+/* Takes what is not an engine's matter out of a record.  False: it is of no use.  counts: notes its
+ * losses, and whether it is a guest's; of several readers, one does. */
+bool importer_prepare(struct cprof_importer *m, struct record *r, bool counts);
+
 #endif

@@ -40,6 +40,7 @@ COVERED.update({
     "lib/event/evpfm-none": ("tests/cli/list-events.sh", "it only reports that libpfm4 is missing"),
     "lib/event/evtrace": ("tests/live/events.sh", "tracepoints need a real tracefs"),
     "lib/source/schedpoint": (UNIT + "source/test-tracepoint.c", "its only kind of tracepoint"),
+    "lib/importer/importreaders": (UNIT + "importer/test-importer.c", THROUGH),
     "lib/importer/importfiles": ("tests/live/import.sh", "it chooses among the files of a real machine"),
     "lib/stack/stack-fp": ("tests/live/waits.sh", "it needs code that keeps a frame pointer"),
     "lib/proc/idmap": (UNIT + "proc/test-procs.c", THROUGH),

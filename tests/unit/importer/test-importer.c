@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -223,8 +224,106 @@ static void test_losses(void)
 		test_lost(&list[i]);
 }
 
+/* ---- several readers --------------------------------------------------------------------- */
+
+struct text { char *v; size_t n; };
+
+static int append(void *ctx, const void *data, size_t n_bytes)
+{
+	struct text *t = ctx;
+	t->v = realloc(t->v, t->n + n_bytes);
+	memcpy(t->v + t->n, data, n_bytes);
+	t->n += n_bytes;
+	return 0;
+}
+
+#define CHAIN_TYPE (SAMPLE_TYPE | PERF_SAMPLE_CALLCHAIN)
+
+static void put_thread_record(struct build *b, uint32_t type, uint32_t tid, uint64_t time_ns)
+{
+	size_t at = begin(b, type, PERF_RECORD_MISC_USER);
+	switch (type) {
+	case PERF_RECORD_SAMPLE:
+		u64(b, 100), u64(b, 0x401000 + tid % 5), u32(b, 7), u32(b, tid), u64(b, time_ns);
+		u64(b, 3), u64(b, (uint64_t)PERF_CONTEXT_USER);
+		u64(b, 0x401000 + tid % 5), u64(b, 0x402000 + time_ns % 11);
+		break;
+	case PERF_RECORD_COMM:
+		u32(b, 7), u32(b, tid), u64(b, time_ns % 2 ? 0x61616161 : 0x62626262);
+		u32(b, 7), u32(b, tid), u64(b, time_ns), u64(b, 100);
+		break;
+	default:
+		u32(b, 7), u32(b, 7), u32(b, tid), u32(b, 7), u64(b, time_ns);
+		u32(b, 7), u32(b, tid), u64(b, time_ns), u64(b, 100);
+	}
+	end(b, at);
+}
+
+/* Threads that are born and renamed between their samples; the last record may be cut. */
+static struct build *threads_file(size_t n_cut)
+{
+	struct build *b = calloc(1, sizeof(*b));
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .freq = 1, .sample_freq = 99,
+					.sample_type = CHAIN_TYPE, .sample_id_all = 1 };
+	begin_file(b, &attr, 1);
+	for (uint64_t i = 0; i < 600; i++) {
+		uint32_t tid = 7 + (uint32_t)(i * i) % 13;
+		if (i % 29 == 3)
+			put_thread_record(b, PERF_RECORD_FORK, tid, 1000 + i);
+		else if (i % 17 == 5)
+			put_thread_record(b, PERF_RECORD_COMM, tid, 1000 + i);
+		else
+			put_thread_record(b, PERF_RECORD_SAMPLE, tid, 1000 + i);
+	}
+	finish_data(b, 1, 0);
+	b->n -= n_cut;
+	return b;
+}
+
+/* The profile by n readers; *ret_code: of the run. */
+static struct text profile_by(const struct build *b, uint32_t n, int *ret_code)
+{
+	struct cprof_importer *m = NULL;
+	struct text text = { .n = 0 };
+	struct err e = { 0 };
+	char path[64];
+	int fd = memory_file(b->v, b->n, path);
+	const struct timespec modified[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	struct cprof_import_config config = { .path = path, .n_readers = n };
+	futimens(fd, modified);
+	*ret_code = cprof_importer_new(&config, &m, &e);
+	if (*ret_code == 0) {
+		*ret_code = cprof_importer_run(m, &e);
+		cprof_importer_write(m, 0, append, &text, &e);
+		cprof_importer_free(m);
+	}
+	close(fd);
+	return text;
+}
+
+/* The comment with the file's name has the descriptor's number, which is the same in all runs. */
+static void test_readers(size_t n_cut, const char *what)
+{
+	static const uint32_t n[] = { 2, 4, 7, CPROF_READERS_AUTO };
+	struct build *b = threads_file(n_cut);
+	int code, want_code;
+	struct text one = profile_by(b, 1, &want_code);
+	tap_ok(one.n > 600 && (want_code < 0) == (n_cut > 0), "%s, one reader: %zu bytes", what,
+	       one.n);
+	for (size_t i = 0; i < sizeof(n) / sizeof(*n); i++) {
+		struct text text = profile_by(b, n[i], &code);
+		tap_ok(code == want_code && text.n == one.n &&
+		       memcmp(text.v, one.v, one.n) == 0, "%s: the same by %d", what, (int)n[i]);
+		free(text.v);
+	}
+	free(one.v);
+	free(b);
+}
+
 int main(void)
 {
+	test_readers(0, "threads that are born and renamed");
+	test_readers(20, "a damaged file");
 	test_equal_names();
 	test_no_memory();
 	test_profile();
