@@ -98,8 +98,8 @@ static const char *reason(enum copyring_why why)
 	       why == COPYRING_FULL ? "the ring was nearly full" : "stacks are longer";
 }
 
-/* The ring becomes four times as large, or twice.  True: that has begun. */
-static bool grow_ring(struct copysize *z, struct source *s, size_t i,
+/* The ring becomes four times as large, or twice. */
+static void grow_ring(struct copysize *z, struct source *s, size_t i,
 		      const struct source_ring *seen, const struct log *log)
 {
 	struct copyring *c = &z->ring[i];
@@ -113,7 +113,6 @@ static bool grow_ring(struct copysize *z, struct source *s, size_t i,
 		log_line(log, LOG_EXPLAIN, "rings stay as they are: %s", e.what);
 		z->has_fixed_rings = true;
 	}
-	return r == 0;
 }
 
 static void note_size(struct copyring *c, const struct source_ring *seen, const struct log *log,
@@ -128,24 +127,12 @@ static void note_size(struct copyring *c, const struct source_ring *seen, const 
 	c->size_bytes = seen->size_bytes;
 }
 
-static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prompt,
-		       const struct log *log, uint64_t now_ns)
+static void change_copies(struct copysize *z, struct source *s, size_t i,
+			  const struct source_ring *seen, enum copyring_why why, uint32_t bytes,
+			  const struct log *log, uint64_t now_ns)
 {
 	struct copyring *c = &z->ring[i];
-	struct source_ring seen;
-	uint32_t bytes;
 	struct err e;
-	if (!source_ring(s, i, &seen))
-		return;
-	note_size(c, &seen, log, now_ns);
-	enum copyring_why why = copyring_look(c, &seen, now_ns, z->is_fixed ? c->bytes : z->wanted,
-					      prompt, &bytes);
-	bool needs_room = why != COPYRING_STAYS && why != COPYRING_GROWS;
-	if (needs_room && !z->has_fixed_rings && !c->is_grown &&
-	    grow_ring(z, s, i, &seen, log))
-		return;
-	if (z->is_fixed || bytes == c->bytes)
-		return;
 	int r = source_set_stack(s, i, bytes, &e);
 	if (r == -EAGAIN) {
 		z->due_ns = now_ns + BUSY_NS;
@@ -156,10 +143,28 @@ static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prom
 		z->is_fixed = true;
 		return;
 	}
-	log_line(log, LOG_EXPLAIN, "stack copies on CPU %d: %u bytes instead of %u: %s", seen.cpu,
+	log_line(log, LOG_EXPLAIN, "stack copies on CPU %d: %u bytes instead of %u: %s", seen->cpu,
 		 bytes, c->bytes, reason(why));
 	z->n_cuts += bytes < c->bytes;
-	copyring_changed(c, &seen, now_ns, bytes);
+	copyring_changed(c, seen, now_ns, bytes);
+}
+
+static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prompt,
+		       const struct log *log, uint64_t now_ns)
+{
+	struct copyring *c = &z->ring[i];
+	struct source_ring seen;
+	uint32_t bytes;
+	if (!source_ring(s, i, &seen))
+		return;
+	note_size(c, &seen, log, now_ns);
+	enum copyring_why why = copyring_look(c, &seen, now_ns, z->is_fixed ? c->bytes : z->wanted,
+					      prompt, &bytes);
+	if (!z->is_fixed && bytes != c->bytes)
+		change_copies(z, s, i, &seen, why, bytes, log, now_ns);
+	/* The smaller copies make do until the ring is larger. */
+	if (why != COPYRING_STAYS && why != COPYRING_GROWS && !z->has_fixed_rings && !c->is_grown)
+		grow_ring(z, s, i, &seen, log);
 }
 
 static void adapt_rings(struct copysize *z, struct source *s, const struct log *log,

@@ -4,9 +4,10 @@
  * in its place, and nothing is lost or counted twice.  When all events have moved, the new ring
  * takes the place of the old one, which is closed as soon as it is empty.
  *
- * The kernel lets an event that leaves a ring wait for all CPUs (ring_buffer_attach() in
- * kernel/events/core.c), which takes about 10 ms.  So a thread of its own does that.  Until it has
- * ended, no event of the ring is opened or closed.
+ * A small ring overflows while a large one is mapped, and the kernel lets an event that leaves a
+ * ring wait for all CPUs (ring_buffer_attach() in kernel/events/core.c), which takes about 10 ms.  So
+ * threads of their own do both.  Until the second has ended, no event of the ring is opened or
+ * closed.
  *
  * If an event cannot be moved, both rings stay for good.
  */
@@ -23,6 +24,7 @@
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -74,12 +76,23 @@ static void close_ring(struct live *l, size_t place)
 	set_empty(l, place);
 }
 
+static void drop_next(struct livegrow_place *p)
+{
+	if (p->next && p->next->fd >= 0) {
+		ring_close(&p->next->ring);
+		close(p->next->fd);
+	}
+	free(p->next);
+	p->next = NULL;
+}
+
 static void end_thread(struct livegrow_place *p)
 {
-	if (p->state != LIVEGROW_MOVING)
+	if (p->state != LIVEGROW_MOVING && p->state != LIVEGROW_MAPPING)
 		return;
 	__atomic_store_n(&p->ends, true, __ATOMIC_RELAXED);
 	pthread_join(p->thread, NULL);
+	drop_next(p);
 	free(p->event_fd);
 	p->event_fd = NULL;
 	p->state = LIVEGROW_SPLIT;
@@ -101,14 +114,23 @@ bool livegrow_is_busy(const struct live *l, size_t ring)
 {
 	for (size_t i = 0; i < l->grow.n_places; i++) {
 		const struct livegrow_place *p = &l->grow.place[i];
-		bool is_moving = p->state == LIVEGROW_MOVING || p->state == LIVEGROW_DRAINING;
-		if (is_moving && (ring == SOURCE_ALL_RINGS || ring == p->ring))
+		bool is_busy = p->state != LIVEGROW_FREE && p->state != LIVEGROW_SPLIT;
+		if (is_busy && (ring == SOURCE_ALL_RINGS || ring == p->ring))
 			return true;
 	}
 	return false;
 }
 
-/* ---- moving events ------------------------------------------------------------------- */
+/* ---- the threads ----------------------------------------------------------------------- */
+
+static void *map_ring(void *ctx)
+{
+	struct livegrow_place *p = ctx;
+	struct err e;
+	int r = live_open_ring(p->live, &p->live->options, p->n_bytes, p->next, &e);
+	__atomic_store_n(&p->result, r < 0 ? r : 0, __ATOMIC_RELEASE);
+	return NULL;
+}
 
 static void *move_events(void *ctx)
 {
@@ -125,14 +147,14 @@ static void *move_events(void *ctx)
 }
 
 /* Signals are for the other threads. */
-static int start_thread(struct livegrow_place *p)
+static int start_thread(struct livegrow_place *p, void *(*fn)(void *))
 {
 	sigset_t all, before;
 	sigfillset(&all);
 	p->result = 1;
 	p->ends = false;
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int r = pthread_create(&p->thread, NULL, move_events, p);
+	int r = pthread_create(&p->thread, NULL, fn, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -r;
 }
@@ -154,9 +176,13 @@ static uint64_t total_bytes(const struct live *l)
 	uint64_t sum = 0;
 	for (size_t i = 0; i < l->n_rings; i++)
 		sum += l->ring[i].ring.n_data_bytes;
-	for (size_t i = 0; i < l->grow.n_places; i++)
-		if (l->grow.place[i].state != LIVEGROW_FREE)
+	for (size_t i = 0; i < l->grow.n_places; i++) {
+		const struct livegrow_place *p = &l->grow.place[i];
+		if (p->state == LIVEGROW_MAPPING)
+			sum += p->n_bytes;
+		else if (p->state != LIVEGROW_FREE)
 			sum += extra_ring(l, i)->ring.n_data_bytes;
+	}
 	return sum;
 }
 
@@ -175,19 +201,6 @@ static int check(const struct live *l, size_t ring, uint64_t n_bytes, struct err
 	return 0;
 }
 
-static int open_beside(struct live *l, size_t place, size_t ring, uint64_t n_bytes, struct err *e)
-{
-	struct live_ring *r = extra_ring(l, place);
-	struct live_ring new = { .cpu = l->ring[ring].cpu, .fd = -1 };
-	int x = live_open_ring(l, &l->options, n_bytes, &new, e);
-	if (x < 0)
-		return x;
-	new.ring.share = r->ring.share;
-	*r = new;
-	round_forget(&l->round, l->n_rings + place);
-	return live_watch_ring(l, place);
-}
-
 int livegrow_ring(struct source *s, size_t ring, uint64_t n_bytes, struct err *e)
 {
 	struct live *l = (struct live *)s;
@@ -200,23 +213,56 @@ int livegrow_ring(struct source *s, size_t ring, uint64_t n_bytes, struct err *e
 	if (i == l->grow.n_places)
 		return err_set(e, EAGAIN, "other rings are being replaced");
 	struct livegrow_place *p = &l->grow.place[i];
-	r = open_beside(l, i, ring, n_bytes, e);
-	if (r < 0) {
-		close_ring(l, i);
-		return r;
-	}
+	p->live = l;
 	p->ring = ring;
-	p->fd = extra_ring(l, i)->fd;
-	r = list_events(l, l->ring[ring].cpu, p);
-	r = r < 0 ? r : start_thread(p);
+	p->n_bytes = n_bytes;
+	p->next = calloc(1, sizeof(*p->next));
+	if (!p->next)
+		return err_errno(e, ENOMEM, "cannot replace a ring");
+	*p->next = (struct live_ring){ .cpu = l->ring[ring].cpu, .fd = -1 };
+	r = start_thread(p, map_ring);
 	if (r < 0) {
-		free(p->event_fd);
-		p->event_fd = NULL;
-		close_ring(l, i);
+		drop_next(p);
 		return err_errno(e, -r, "cannot replace a ring");
 	}
-	p->state = LIVEGROW_MOVING;
+	p->state = LIVEGROW_MAPPING;
 	return 0;
+}
+
+/* The new ring is read from now on, and gets the events. */
+static int open_beside(struct live *l, size_t place)
+{
+	struct livegrow_place *p = &l->grow.place[place];
+	struct live_ring *r = extra_ring(l, place);
+	p->next->ring.share = r->ring.share;
+	*r = *p->next;
+	free(p->next);
+	p->next = NULL;
+	p->fd = r->fd;
+	round_forget(&l->round, l->n_rings + place);
+	int x = live_watch_ring(l, place);
+	x = x < 0 ? x : list_events(l, r->cpu, p);
+	return x < 0 ? x : start_thread(p, move_events);
+}
+
+static void finish_mapping(struct live *l, size_t place)
+{
+	struct livegrow_place *p = &l->grow.place[place];
+	int r = __atomic_load_n(&p->result, __ATOMIC_ACQUIRE);
+	if (r > 0)
+		return;
+	pthread_join(p->thread, NULL);
+	p->state = LIVEGROW_MOVING;
+	r = r < 0 ? r : open_beside(l, place);
+	if (r == 0)
+		return;
+	log_line(l->options.open.log, LOG_EXPLAIN, "rings stay as they are: %s", strerror(-r));
+	drop_next(p);
+	free(p->event_fd);
+	p->event_fd = NULL;
+	close_ring(l, place);
+	p->state = LIVEGROW_FREE;
+	l->grow.is_possible = false;
 }
 
 /* ---- the change -------------------------------------------------------------------------- */
@@ -235,7 +281,7 @@ static void exchange(struct live *l, size_t ring, size_t place)
 	round_exchange(&l->round, ring, l->n_rings + place);
 }
 
-static void finish(struct live *l, size_t place, uint64_t now_ns)
+static void finish_moving(struct live *l, size_t place, uint64_t now_ns)
 {
 	struct livegrow_place *p = &l->grow.place[place];
 	int r = __atomic_load_n(&p->result, __ATOMIC_ACQUIRE);
@@ -273,11 +319,14 @@ int livegrow_step(struct live *l, uint64_t now_ns)
 {
 	bool any = false;
 	for (size_t i = 0; i < l->grow.n_places && !l->first.merge.is_begun; i++) {
-		if (l->grow.place[i].state == LIVEGROW_MOVING)
-			finish(l, i, now_ns);
+		if (l->grow.place[i].state == LIVEGROW_MAPPING)
+			finish_mapping(l, i);
+		else if (l->grow.place[i].state == LIVEGROW_MOVING)
+			finish_moving(l, i, now_ns);
 		else if (l->grow.place[i].state == LIVEGROW_DRAINING)
 			close_empty(l, i, now_ns);
-		any |= l->grow.place[i].state == LIVEGROW_MOVING;
+		any |= l->grow.place[i].state == LIVEGROW_MAPPING ||
+		       l->grow.place[i].state == LIVEGROW_MOVING;
 	}
 	return any ? STEP_MS : -1;
 }

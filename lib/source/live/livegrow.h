@@ -10,6 +10,7 @@
 
 struct err;
 struct live;
+struct live_ring;
 struct source;
 
 /* So many rings may grow at the same time. */
@@ -17,6 +18,7 @@ struct source;
 
 enum livegrow_state {
 	LIVEGROW_FREE,
+	LIVEGROW_MAPPING,      /* the new ring is mapped */
 	LIVEGROW_MOVING,       /* events are moved to the new ring, which is beside the old one */
 	LIVEGROW_DRAINING,     /* the old one is beside it, until it is empty */
 	LIVEGROW_SPLIT,        /* some events could not be moved: both stay */
@@ -26,6 +28,9 @@ enum livegrow_state {
 struct livegrow_place {
 	enum livegrow_state state;
 	size_t ring;           /* which one grows */
+	const struct live *live;       /* for the thread, as next and n_bytes */
+	struct live_ring *next;        /* the new ring; NULL: it is in its place */
+	uint64_t n_bytes;
 	int fd;                /* of the new ring */
 	int *event_fd;         /* to be moved; borrowed descriptors */
 	size_t n_event_fds;
