@@ -29,6 +29,7 @@ struct copyring {
 	uint64_t n_lost;               /* at the last look */
 	uint64_t size_bytes;           /* of the ring, then; 0: never looked */
 	bool is_grown;                 /* the ring cannot become larger */
+	uint64_t grows_until_ns;       /* it is being replaced, perhaps until then */
 	struct copyring_second now, before;
 };
 

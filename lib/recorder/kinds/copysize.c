@@ -100,7 +100,7 @@ static const char *reason(enum copyring_why why)
 
 /* The ring becomes four times as large, or twice. */
 static void grow_ring(struct copysize *z, struct source *s, size_t i,
-		      const struct source_ring *seen, const struct log *log)
+		      const struct source_ring *seen, const struct log *log, uint64_t now_ns)
 {
 	struct copyring *c = &z->ring[i];
 	struct err e;
@@ -109,6 +109,7 @@ static void grow_ring(struct copysize *z, struct source *s, size_t i,
 		if (seen->size_bytes * times <= COPYRING_RING_BYTES_MAX)
 			r = source_grow_ring(s, i, seen->size_bytes * times, &e);
 	c->is_grown = r == -ENOSPC;
+	c->grows_until_ns = r == 0 ? now_ns + BUSY_NS : 0;
 	if (r < 0 && r != -ENOSPC && r != -EAGAIN) {
 		log_line(log, LOG_EXPLAIN, "rings stay as they are: %s", e.what);
 		z->has_fixed_rings = true;
@@ -123,6 +124,7 @@ static void note_size(struct copyring *c, const struct source_ring *seen, const 
 			 (unsigned long long)seen->size_bytes / 1024,
 			 (unsigned long long)c->size_bytes / 1024);
 		copyring_relieved(c, seen, now_ns);
+		c->grows_until_ns = 0;
 	}
 	c->size_bytes = seen->size_bytes;
 }
@@ -160,11 +162,13 @@ static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prom
 	note_size(c, &seen, log, now_ns);
 	enum copyring_why why = copyring_look(c, &seen, now_ns, z->is_fixed ? c->bytes : z->wanted,
 					      prompt, &bytes);
+	if (now_ns < c->grows_until_ns)
+		return;
 	if (!z->is_fixed && bytes != c->bytes)
 		change_copies(z, s, i, &seen, why, bytes, log, now_ns);
 	/* The smaller copies make do until the ring is larger. */
 	if (why != COPYRING_STAYS && why != COPYRING_GROWS && !z->has_fixed_rings && !c->is_grown)
-		grow_ring(z, s, i, &seen, log);
+		grow_ring(z, s, i, &seen, log, now_ns);
 }
 
 static void adapt_rings(struct copysize *z, struct source *s, const struct log *log,

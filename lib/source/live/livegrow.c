@@ -5,8 +5,8 @@
  * takes the place of the old one, which is closed as soon as it is empty.
  *
  * A small ring overflows while a large one is mapped, and the kernel lets an event that leaves a
- * ring wait for all CPUs (ring_buffer_attach() in kernel/events/core.c), which takes about 10 ms.  So
- * threads of their own do both.  Until the second has ended, no event of the ring is opened or
+ * ring wait for all CPUs (ring_buffer_attach() in kernel/events/core.c), which takes about 10 ms.
+ * So threads of their own do both.  Until the second has ended, no event of the ring is opened or
  * closed.
  *
  * If an event cannot be moved, both rings stay for good.
