@@ -15,6 +15,9 @@
 /* Clocks that differ by less change the order of records only as late interrupts do. */
 #define CLOCK_NS 1000000u
 #define DISTRUST_NS 1000000000u
+/* So many in a row: a single one may be late, because the host stopped the virtual CPU while it was
+ * written. */
+#define WRONG_TIMES 4u
 
 /* Readers take UINT64_MAX for the time of no record. */
 #define TIME_MAX (UINT64_MAX - 1)
@@ -83,16 +86,18 @@ uint64_t round_begin(struct round *r)
 
 /* A record is older than the round, and younger than the one before it in its ring and than the
  * last round, which would have seen it. */
-static uint64_t check_shared(struct round_shared *s, const void *raw, size_t n_bytes,
-			     uint64_t time_ns, uint64_t before_ns)
+static uint64_t check_shared(struct round_shared *s, struct round_ring *in, const void *raw,
+			     size_t n_bytes, uint64_t time_ns)
 {
 	if (!s->is_shared(s->ctx, raw, n_bytes))
 		return time_ns;
-	uint64_t least_ns = before_ns > s->since_ns ? before_ns : s->since_ns;
-	if (time_ns + CLOCK_NS < least_ns || time_ns > s->now_ns + CLOCK_NS)
+	uint64_t least_ns = in->time_ns > s->since_ns ? in->time_ns : s->since_ns;
+	bool is_wrong = time_ns + CLOCK_NS < least_ns || time_ns > s->now_ns + CLOCK_NS;
+	in->n_wrong = is_wrong ? in->n_wrong + 1 : 0;
+	if (in->n_wrong >= WRONG_TIMES)
 		__atomic_store_n(&s->distrust_ns, s->now_ns + DISTRUST_NS, __ATOMIC_RELAXED);
 	bool is_trusted = s->now_ns >= __atomic_load_n(&s->distrust_ns, __ATOMIC_RELAXED);
-	return is_trusted ? time_ns : least_ns;
+	return is_trusted && !is_wrong ? time_ns : least_ns;
 }
 
 /* Its time; a record without one takes that of the record before it. */
@@ -102,7 +107,7 @@ static uint64_t time_of(struct round *r, struct round_ring *in, const void *raw,
 	uint64_t before_ns = in->time_ns, time_ns = before_ns;
 	record_peek_time(r->format, raw, n_bytes, &time_ns);
 	if (r->shared.is_shared)
-		time_ns = check_shared(&r->shared, raw, n_bytes, time_ns, before_ns);
+		time_ns = check_shared(&r->shared, in, raw, n_bytes, time_ns);
 	if (is_new && (time_ns < before_ns || time_ns < r->delivered_ns))
 		in->n_out_of_order++;
 	if (time_ns < before_ns)

@@ -25,8 +25,8 @@
  * Linux prepares the data of a software event's sample once for all recorders that have opened this
  * event (do_perf_sw_event() in kernel/events/core.c, seen with 6.18): the time is that of the first
  * recorder's clock, which may be another one than ours.  Such a time is recognised by its distance
- * from our clock; then, and for a second after that, samples of these events get the time of the
- * record before them in their ring.
+ * from our clock; then samples of these events get the time of the record before them in their
+ * ring, and after several in a row all do for a second.
  */
 struct round_shared {
 	/* May this record have another recorder's time?  NULL: no record may. */
@@ -56,6 +56,7 @@ struct round_ring {
 	/* Private. */
 	uint64_t first_head, begin_ns, time_ns, end_ns, checked, n_out_of_order;
 	uint32_t known_tid;                  /* a thread that is in round.divide */
+	uint32_t n_wrong;                    /* shared samples in a row with a wrong time */
 	bool is_in_round;                    /* it has records before first_head: end_ns is set */
 };
 

@@ -322,6 +322,29 @@ static void test_other_clock(void)
 	}
 }
 
+/* The host stopped a virtual CPU while it wrote a sample: the clock is still ours. */
+static void test_late_sample(void)
+{
+	static const uint64_t want[] = { 2, 1, 4, 3 };
+	static struct bench t;
+	struct record r;
+	size_t ring;
+	int n = 0;
+	bench_init(&t, 2, 1 << 16);
+	uint64_t base = clock_monotonic_ns() - 100000000;
+	t.round.shared = (struct round_shared){
+		.is_shared = is_odd, .ctx = &t.format, .since_ns = base,
+	};
+	put(&t, 0, base + 10000000, 2, NULL, 0);
+	put(&t, 0, base + 5000000, 1, NULL, 0);
+	put(&t, 0, base + 20000000, 3, NULL, 0);
+	put(&t, 1, base + 15000000, 4, NULL, 0);
+	for (size_t i = 0; i < 4; i++)
+		n += get(&t, &r, &ring) && r.sample.ip == want[i];
+	tap_int(n, 4, "after a late sample the others keep their times");
+	bench_done(&t);
+}
+
 static void test_broken_ring(void)
 {
 	static struct bench t;
@@ -514,6 +537,7 @@ int main(void)
 	test_until();
 	test_by_ring();
 	test_other_clock();
+	test_late_sample();
 	test_broken_ring();
 	test_against_sorting();
 	test_causality();
