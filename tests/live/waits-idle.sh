@@ -99,4 +99,65 @@ if command -v node >/dev/null; then
 else
 	skip 'node' 'needs node'
 fi
+background /usr/bin/python3 -c '
+import asyncio
+async def main():
+    await asyncio.start_unix_server(lambda r, w: None, "py.sock")
+    await asyncio.sleep(60)
+asyncio.run(main())'
+wait_for 20 test -S "$T/py.sock"
+idle_is 'Python (asyncio)' "$pid" 0.99
+kill "$pid"
+if command -v go >/dev/null; then
+	cat >server.go <<-'END'
+		package main
+
+		import "net"
+
+		func main() {
+			l, err := net.Listen("unix", "go.sock")
+			if err != nil {
+				panic(err)
+			}
+			for {
+				c, _ := l.Accept()
+				c.Close()
+			}
+		}
+	END
+	env HOME="$T" GO111MODULE=off GOFLAGS='' GOCACHE="${PROG%/*}/gocache" go build -o server server.go
+	background ./server
+	wait_for 20 test -S "$T/go.sock"
+	idle_is Go "$pid" 0.99
+	kill "$pid"
+else
+	skip 'Go' 'needs go'
+fi
+if command -v java >/dev/null && command -v javac >/dev/null; then
+	cat >Server.java <<-'END'
+		import java.net.InetSocketAddress;
+		import java.nio.channels.*;
+
+		class Server {
+			public static void main(String[] a) throws Exception {
+				Selector s = Selector.open();
+				ServerSocketChannel c = ServerSocketChannel.open();
+				c.bind(new InetSocketAddress("127.0.0.1", 0));
+				c.configureBlocking(false);
+				c.register(s, SelectionKey.OP_ACCEPT);
+				new java.io.File("java.ready").createNewFile();
+				for (;;)
+					s.select();
+			}
+		}
+	END
+	javac Server.java
+	background java -Xshare:auto Server
+	wait_for 20 test -e java.ready
+	sleep 0.5
+	idle_is Java "$pid" 0.99
+	kill "$pid"
+else
+	skip 'Java' 'needs java and javac'
+fi
 finish
