@@ -122,6 +122,14 @@ static void print_cost(const struct summary *s, FILE *to, const struct cprof_sta
 	fputc('\n', to);
 }
 
+/* The kernel has removed the events of some program, which may be all that is missing. */
+static bool has_unrecorded(const struct summary *s)
+{
+	struct cprof_losses losses;
+	collect_losses(s, &losses);
+	return losses.n[cprof_loss_row("unrecorded")];
+}
+
 /* The kernel keeps no exact account of user code alone: compare with the target's total.  Threads
  * shorter than a period, which scope task misses, make up a part of the rest. */
 static void print_unseen(const struct summary *s, FILE *to, const struct cprof_stats *st,
@@ -138,33 +146,25 @@ static void print_unseen(const struct summary *s, FILE *to, const struct cprof_s
 	bool has_short_threads = st->scope == CPROF_SCOPE_TASK &&
 		(double)st->n_born * (double)period_ns >
 		(double)st->cpu_used_ns * GAP_MIN_PERCENT / 100;
+	const char *where = has_unrecorded(s) ?
+		"was spent in the kernel, or in\n  programs that the kernel lets no user record" :
+		has_short_threads ?
+		"was spent in the kernel, or in\n  threads that live for less than a sampling "
+		"period, which go unseen with --scope task" :
+		"was spent in the\n  kernel and is not in the profile";
 	fprintf(to, "  the target used %s of CPU time in total: %s (%.0f %%) %s\n",
 		units_duration_text(st->cpu_used_ns, used),
-		units_duration_text(st->cpu_used_ns - ev->value, unseen), 100 - percent,
-		has_short_threads ? "was spent in the kernel, or in\n  threads that live for less "
-		"than a sampling period, which go unseen with --scope task" :
-		"was spent in the\n  kernel and is not in the profile");
-}
-
-/* Is more missing than short threads can hide, and were the events enabled for a small part of the
- * time?  Then the kernel has removed them. */
-static bool is_removed(const struct cprof_stats *st, const struct cprof_event_stats *ev)
-{
-	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
-	return ev->is_clock && st->cpu_used_known && ev->value < st->cpu_used_ns &&
-	       ev->time_enabled_ns < st->cpu_used_ns / 2 &&
-	       st->n_born * period_ns < (st->cpu_used_ns - ev->value) / 2;
+		units_duration_text(st->cpu_used_ns - ev->value, unseen), 100 - percent, where);
 }
 
 /* Why a part of what was used is not in the profile. */
-static void print_gap(FILE *to, const struct cprof_stats *st,
+static void print_gap(const struct summary *s, FILE *to, const struct cprof_stats *st,
 		      const struct cprof_event_stats *ev, double percent)
 {
-	if (percent < 100 && st->scope == CPROF_SCOPE_TASK && is_removed(st, ev))
-		fprintf(to, "  the kernel lets no user record what the target has executed; "
-			    "--scope cpu records it\n  (CAP_PERFMON or root): see COVERAGE in "
-			    "cprof-record(1)\n");
-	else if (percent < 100 && st->scope == CPROF_SCOPE_TASK)
+	/* The losses name what the kernel lets no user record. */
+	if (percent < 100 && has_unrecorded(s))
+		return;
+	if (percent < 100 && st->scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  threads that live for less than a sampling period go unseen with "
 			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
 	else if (percent < 100 && ev->is_clock && !ev->n_lost && !ev->throttled_ns)
@@ -221,7 +221,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	}
 	fputc('\n', to);
 	if (is_gap(s, percent, &ev))
-		print_gap(to, &st, &ev, percent);
+		print_gap(s, to, &st, &ev, percent);
 	print_unseen(s, to, &st, &ev);
 	print_particulars(s, to, i, &ev);
 }

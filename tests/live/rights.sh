@@ -67,8 +67,15 @@ like err "no sample of 'cpu-clock'.* '.*unread.keep', which may not be read" \
 	'the same for a command that may not be read'
 run nobody record --scope task -e cpu-clock -o suid.pb.gz -- sh -c './suid.keep 3 300; :'
 # The shell may get a sample.
-like err "no sample of 'cpu-clock'.* what the command has executed|lets no user record what the target has" \
+like err "no sample of 'cpu-clock'.* what the command has executed|lets no user record what is set-user-ID" \
 	'the same for what a script runs'
+paranoid 2
+run nobody record --scope task -e cpu-clock -o suid.pb.gz -- sh -c \
+	'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; ./suid.keep 3 300'
+tr '\n' ' ' <err >line
+like line 'in +programs that the kernel lets no user record' \
+	'time of such a program is not called kernel time'
+paranoid -1
 rm -f suid.pb.gz
 run "$CPROF" record -q -e cpu-clock -o suid.pb.gz -- ./suid.keep 3 300
 is "$status" 0 'root records it'
