@@ -51,34 +51,27 @@ static int choose(struct kind_session *k, struct err *e)
 	return r < 0 ? r : kind_cpu_choose_waits(k, event, one_of, e);
 }
 
+#define KIND(event) { .name = event, .choose = choose, KIND_CPU_OPERATIONS }
+
+static const struct cprof_kind off_cpu = KIND("off-cpu"), wall = KIND("wall");
+static const struct cprof_kind block = KIND("block"), mutex = KIND("mutex");
+
 const struct cprof_kind *cprof_off_cpu_recorder(void)
 {
-	static const struct cprof_kind kind = {
-		.name = "off-cpu", .choose = choose, KIND_CPU_OPERATIONS
-	};
-	return &kind;
+	return &off_cpu;
 }
 
 const struct cprof_kind *cprof_wall_recorder(void)
 {
-	static const struct cprof_kind kind = {
-		.name = "wall", .choose = choose, KIND_CPU_OPERATIONS
-	};
-	return &kind;
+	return &wall;
 }
 
 const struct cprof_kind *cprof_block_recorder(void)
 {
-	static const struct cprof_kind kind = {
-		.name = "block", .choose = choose, KIND_CPU_OPERATIONS
-	};
-	return &kind;
+	return &block;
 }
 
 const struct cprof_kind *cprof_mutex_recorder(void)
 {
-	static const struct cprof_kind kind = {
-		.name = "mutex", .choose = choose, KIND_CPU_OPERATIONS
-	};
-	return &kind;
+	return &mutex;
 }
