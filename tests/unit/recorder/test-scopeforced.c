@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "recorder/kinds/kind-cpu.h"
 #include "recorder/recorder-private.h"
+#include "tests/unit/faultpages.h"
 #include "tests/unit/tap.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -45,22 +45,9 @@ static struct used used_so_far(void)
 	};
 }
 
-static void touch_pages(void)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *p = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		       -1, 0);
-	if (p == MAP_FAILED)
-		return;
-	madvise(p, PAGES * page, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < PAGES; i++)
-		p[i * page] = 1;
-	munmap(p, PAGES * page);
-}
-
 static void *short_thread(void *ctx)
 {
-	touch_pages();
+	faultpages_touch(PAGES);
 	return ctx;
 }
 
@@ -70,7 +57,7 @@ static void create_process(const char *program)
 	if (pid == 0) {
 		if (program)
 			execl("/proc/self/exe", program, "short", (char *)NULL);
-		touch_pages();
+		faultpages_touch(PAGES);
 		_exit(0);
 	}
 	n_execs += program != NULL;
@@ -254,7 +241,7 @@ int main(int argc, char **argv)
 	const char *seconds = getenv("CPROF_TEST_SECONDS");
 	uint64_t ms = seconds ? strtoull(seconds, NULL, 10) * 1000 : 1000;
 	if (argc == 2)
-		return touch_pages(), 0;
+		return faultpages_touch(PAGES) != PAGES;
 	if (argc == 3)
 		target_main(argv[1], strtoull(argv[2], NULL, 10));
 	for (uint32_t n = 1; n <= 4; n *= 2) {

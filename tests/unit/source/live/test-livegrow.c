@@ -8,6 +8,7 @@
 #include "source/live/live-private.h"
 #include "source/share.h"
 #include "source/source-ring.h"
+#include "tests/unit/faultpages.h"
 #include "tests/unit/tap.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define PAGES 64u
@@ -32,17 +32,8 @@ static bool is_over;
 
 static void *touch_pages(void *ctx)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
-		char *p = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			continue;
-		madvise(p, PAGES * page, MADV_NOHUGEPAGE);
-		for (size_t i = 0; i < PAGES; i++)
-			p[i * page] = 1;
-		munmap(p, PAGES * page);
-	}
+	while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED))
+		faultpages_touch(PAGES);
 	return ctx;
 }
 

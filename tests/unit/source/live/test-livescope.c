@@ -5,6 +5,7 @@
 #include "event/evparse.h"
 #include "event/evspec.h"
 #include "source/live/live-private.h"
+#include "tests/unit/faultpages.h"
 #include "tests/unit/tap.h"
 
 #include <dirent.h>
@@ -12,7 +13,6 @@
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,16 +70,7 @@ static uint64_t thread_ns(void)
 
 static void touch_pages(void)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *p = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		       -1, 0);
-	if (p == MAP_FAILED)
-		return;
-	madvise(p, PAGES * page, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < PAGES; i++)
-		p[i * page] = 1;
-	munmap(p, PAGES * page);
-	__atomic_add_fetch(&n_touched, PAGES, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&n_touched, faultpages_touch(PAGES), __ATOMIC_RELAXED);
 }
 
 /* A short thread uses its CPU for a few periods. */
