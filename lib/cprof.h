@@ -214,6 +214,9 @@ struct cprof_event_stats {
 	/* Waits without a stack of their own, because there were more than switch_rate_max: their
 	 * time is divided among others of the same thread. */
 	uint64_t n_unsampled;
+	/* The profile is what the targets were doing at one moment, or at some moments: n_samples
+	 * threads or goroutines, and for how long they had waited then. */
+	bool is_snapshot;
 };
 
 struct cprof_stats {

@@ -46,6 +46,8 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 		     const struct cprof_event_stats *ev)
 {
 	double seconds = (double)st->duration_ns / 1e9;
+	if (ev->is_snapshot)
+		return;
 	if (ev->is_waiting) {
 		say(c, failed, "thread time: %.6f s in %.6f s, %.3f threads on average",
 		    (double)ev->value / 1e9, seconds,
@@ -100,6 +102,8 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_sta
 			const struct cprof_event_stats *ev, double coverage_percent)
 {
 	/* Otherwise the counter was not read, or means something else. */
+	if (ev->is_snapshot)
+		return;
 	if (!ev->is_clock && !ev->is_waiting && ev->counted)
 		say(c, failed, "counted: %llu %s %s; sampled: %llu",
 		    (unsigned long long)ev->counted, ev->sample_type,
@@ -186,7 +190,8 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		say(c, &failed, "%s", config->note);
 	say(c, &failed, "machine: %s %s, Linux %s, %u CPUs", facts->hostname, facts->arch,
 	    facts->kernel_release, facts->n_cpus);
-	say(c, &failed, "scope: %s", comments_scope_name(st->scope));
+	if (!ev->is_snapshot)
+		say(c, &failed, "scope: %s", comments_scope_name(st->scope));
 	if (st->scope_reason && *st->scope_reason)
 		say(c, &failed, "scope chosen: %s", st->scope_reason);
 	for (size_t i = 0; i < st->n_scope_changes; i++)

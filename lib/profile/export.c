@@ -28,6 +28,7 @@ struct export {
 	uint32_t dropped[16];    /* keys of optional labels that all samples share */
 	unsigned n_dropped;
 	uint32_t lock_key;       /* of the label lock; 0: there is none */
+	uint32_t number_key[EXPORT_NUMBERS_MAX]; /* keys of info->number; 0: not in the profile */
 };
 
 static void export_done(struct export *x)
@@ -293,6 +294,22 @@ static bool is_same(const struct export *x, uint32_t a, uint32_t b)
 	       set_of(x, a) == set_of(x, b);
 }
 
+static uint32_t find_key(const struct export *x, const char *key)
+{
+	return strtab_find(&x->g->strings, key, strlen(key));
+}
+
+static struct pprof_label label_of(const struct export *x, const struct label *l)
+{
+	for (size_t i = 0; i < x->info->n_numbers; i++)
+		if (x->number_key[i] && x->number_key[i] == l->key)
+			return (struct pprof_label){
+				.key = text(x, l->key), .num_unit = x->info->number[i].unit,
+				.num = strtoll(text(x, l->value), NULL, 10),
+			};
+	return (struct pprof_label){ .key = text(x, l->key), .str = text(x, shown_value(x, l)) };
+}
+
 static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
@@ -317,10 +334,7 @@ static int write_samples(struct export *x)
 		const struct label *set = labels_get(&g->labels, set_of(x, x->entry[i]), &n_set);
 		for (uint32_t k = 0; k < n_set; k++)
 			if (!is_dropped(x, set[k].key))
-				label[n_labels++] = (struct pprof_label){
-					.key = text(x, set[k].key),
-					.str = text(x, shown_value(x, &set[k])),
-				};
+				label[n_labels++] = label_of(x, &set[k]);
 		const struct waitframes_label *wait = !x->info->has_waits ? NULL :
 			waitlabel_find(g, x->names, c->stack, set, n_set);
 		if (wait)
@@ -338,8 +352,9 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 {
 	struct export x = { .g = g, .names = names, .info = info };
 	if (g->options.has_locks)
-		x.lock_key = strtab_find(&g->strings, LOCKLABELS_LOCK,
-					 strlen(LOCKLABELS_LOCK));
+		x.lock_key = find_key(&x, LOCKLABELS_LOCK);
+	for (size_t i = 0; i < info->n_numbers; i++)
+		x.number_key[i] = find_key(&x, info->number[i].key);
 	int r = pprof_new(write, ctx, info->level, &x.out, e);
 	if (r < 0)
 		return r;
@@ -351,7 +366,7 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 		drop_useless_labels(&x);
 		pprof_sample_type(x.out, info->count_type ? info->count_type : "samples", "count");
 		pprof_sample_type(x.out, info->type, info->unit);
-		pprof_default_sample_type(x.out, info->type);
+		pprof_default_sample_type(x.out, info->is_count ? info->count_type : info->type);
 		pprof_period(x.out, info->type, info->unit, (int64_t)info->period);
 		pprof_times(x.out, info->time_ns, info->duration_ns);
 		for (size_t i = 0; i < info->n_comments; i++)

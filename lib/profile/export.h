@@ -13,6 +13,10 @@ struct engine;
 struct err;
 struct names;
 
+/* Labels with this key are numbers, whose text is decimal. */
+struct export_number { const char *key, *unit; };
+#define EXPORT_NUMBERS_MAX 4
+
 struct export_info {
 	const char *count_type;        /* of value[0]; NULL: "samples" */
 	const char *type, *unit;       /* of value[1] and of period_type */
@@ -23,6 +27,9 @@ struct export_info {
 	unsigned optional_labels;      /* built-in ones to leave out if all samples share one
 				        * value */
 	int level;                     /* zlib */
+	const struct export_number *number;
+	size_t n_numbers;
+	bool is_count;                 /* readers show value[0] first */
 	bool has_waits;                /* add the labels of waitlabel.h */
 	double scale;                  /* values are multiplied by it; 0 and 1: unchanged */
 };

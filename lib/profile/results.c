@@ -142,6 +142,14 @@ static bool add_remark(struct comments *c, const struct results_profile *p)
 	return true;
 }
 
+static bool add_remarks_of_kind(struct comments *c, const struct results_profile *p)
+{
+	for (size_t i = 0; i < p->n_remarks; i++)
+		if (!add_comment(c, p->remark[i]))
+			return false;
+	return true;
+}
+
 int results_write(const struct results_profile *p,
 		  int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		  struct err *e)
@@ -159,6 +167,7 @@ int results_write(const struct results_profile *p,
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	int r;
 	if (!add_unnamed(&comments, p) || !add_remark(&comments, p) ||
+	    !add_remarks_of_kind(&comments, p) ||
 	    (p->origin && !add_comment(&comments, p->origin))) {
 		r = err_errno(e, ENOMEM, "cannot write the profile");
 	} else {
@@ -169,6 +178,7 @@ int results_write(const struct results_profile *p,
 			.duration_ns = (int64_t)(p->stats->duration_ns ? p->stats->duration_ns : 1),
 			.comment = (const char *const *)comments.list.v,
 			.n_comments = comments.list.n, .optional_labels = p->optional_labels,
+			.number = p->number, .n_numbers = p->n_numbers, .is_count = p->is_count,
 			.level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting, .scale = p->ev->scale,
 		};
 		r = export_write(p->engine, p->names, p->event, &info, write, ctx, e);

@@ -14,6 +14,7 @@ struct cprof_scope_change;
 struct cprof_stack_ends;
 struct cprof_stats;
 struct engine;
+struct export_number;
 struct err;
 struct names;
 struct source;
@@ -45,6 +46,11 @@ struct results_profile {
 	double coverage_percent;               /* negative: unknown */
 	const char *count_type;                /* as in export_info */
 	unsigned optional_labels;              /* as in export_info */
+	const struct export_number *number;    /* likewise */
+	size_t n_numbers;
+	bool is_count;                         /* likewise */
+	const char *const *remark;             /* further comments */
+	size_t n_remarks;
 	const char *origin;                    /* one more comment, or NULL */
 };
 

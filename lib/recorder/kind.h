@@ -17,13 +17,16 @@
 
 #include "base/vec.h"
 #include "cprof.h"
+#include "recorder/kind-event.h"
 
 struct cgroup;
 struct engine;
 struct err;
+struct export_number;
 struct host;
 struct log;
 struct record;
+struct snapshot;
 struct source;
 
 /* The limit for everything that a recording keeps, unless the caller sets another one. */
@@ -33,36 +36,6 @@ static inline size_t kind_max_memory(const struct cprof_config *c)
 {
 	return c->max_memory_bytes ? c->max_memory_bytes : KIND_MAX_MEMORY_DEFAULT;
 }
-
-/* An event that a kind has opened: the source gives its records this event's index. */
-struct kind_event {
-	const char *name;               /* borrowed from the kind until close, like all strings */
-	const char *file_part;          /* the name as a part of a file name */
-	/* Each sample has two values: a count of this type (NULL: "samples"), and an amount. */
-	const char *count_type;
-	const char *sample_type, *unit;
-	uint32_t output;                /* the profile it goes to: events may share one */
-	uint32_t group;                 /* of events that are counted together; 0: none */
-	bool is_member;                 /* of a group: another event's samples carry its values */
-	bool is_clock;                  /* its amount is CPU time in ns */
-	unsigned waits;                 /* enum waits_role bits (engine/waits.h), set by open */
-	uint64_t quantum_ns;            /* waits are counted in whole quanta; 0: exactly */
-	bool by_count;                  /* samples are weighed by the event's counter */
-	/* The source delivers no samples of other tasks.  It may still lose records of their
-	 * mappings and forks, which the kernel counts, too. */
-	bool is_filtered;
-	/* It leaves some of them out, so that between two samples the counter may include
-	 * others. */
-	bool has_gaps;
-	bool is_freq;                   /* rate is in Hz, else it is a period */
-	uint64_t rate;                  /* as opened */
-	uint64_t period;                /* amount of samples that carry none; 0: it varies */
-	const char *pmu;                /* value of its label pmu; NULL: none */
-	double count_scale;             /* a count times this is one count_unit; 0: none */
-	const char *count_unit;
-	unsigned precise_asked;
-	bool given_up_kernel;           /* the kernel could not be sampled, though requested */
-};
 
 /* What a recorder and its kind share. */
 struct kind_session {
@@ -88,6 +61,11 @@ struct kind_session {
 	const struct cgroup *cgroup;    /* the target's own, or NULL */
 	uint32_t max_stack;             /* kernel.perf_event_max_stack; 0: unknown */
 	uint32_t max_branches;          /* calls that the CPU can record; 0: unknown */
+	/* Set by the kind, freed by it: labels that are numbers, and comments in the file. */
+	const struct export_number *number;
+	size_t n_numbers;
+	VEC(char *) remarks;
+	const struct snapshot *snapshot; /* the last one; NULL: this kind takes none */
 };
 
 struct cprof_kind {
@@ -116,6 +94,13 @@ struct cprof_kind {
 
 	/* The source was drained; now_ns is CLOCK_MONOTONIC.  NULL: nothing to do. */
 	void (*drained)(struct kind_session *k, struct engine *g, uint64_t now_ns);
+
+	/*
+	 * For kinds whose profile is what the targets are doing at one moment: reads it and counts
+	 * it, in cprof_recorder_snapshot.  Such a kind reads the threads and mappings of the
+	 * targets itself.  -errno with e set.  NULL: the profile is what was recorded until then.
+	 */
+	int (*snapshot)(struct kind_session *k, struct engine *g, struct err *e);
 
 	/* When drained should be called at the latest, in ms from now; -1 or NULL: any time. */
 	int (*timeout_ms)(const struct kind_session *k);

@@ -15,7 +15,7 @@
 
 #define MODE_PRIVATE 0600
 
-static int look_up_names(struct cprof_recorder *rec, struct err *e)
+int recorder_look_up_names(struct cprof_recorder *rec, struct err *e)
 {
 	if (rec->names_ready && rec->names_compactions == rec->engine.gc.tables.n_runs)
 		return 0;
@@ -61,7 +61,7 @@ int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
 			       "taken");
 	if (event >= rec->session.n_outputs)
 		return err_set(e, EINVAL, "there is no such event");
-	int r = look_up_names(rec, e);
+	int r = recorder_look_up_names(rec, e);
 	if (r < 0)
 		return r;
 	struct cprof_stats stats;
@@ -82,6 +82,10 @@ int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
 		.period = reported_period(rec, event, &ev),
 		.coverage_percent = recorder_coverage_percent(rec, &stats, &ev),
 		.count_type = rec->session.event[recorder_first_variant(rec, event)].count_type,
+		.number = rec->session.number, .n_numbers = rec->session.n_numbers,
+		.is_count = rec->session.event[recorder_first_variant(rec, event)].is_count,
+		.remark = (const char *const *)rec->session.remarks.v,
+		.n_remarks = rec->session.remarks.n,
 		.optional_labels = rec->config.labels_given ? 0
 							    : setup_optional_labels(&rec->config),
 	};

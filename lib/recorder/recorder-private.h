@@ -68,6 +68,9 @@ void recorder_count(struct cprof_recorder *rec);
  * at that time.  -errno with e set. */
 int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err *e);
 
+/* Looks up the names of all frames that samples have.  -ENOMEM with e set. */
+int recorder_look_up_names(struct cprof_recorder *rec, struct err *e);
+
 /* The statistics of one event of the session; one of the user's events may have several. */
 void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 			    struct cprof_event_stats *ret);

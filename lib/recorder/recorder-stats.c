@@ -52,7 +52,7 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 		.time_enabled_ns = we->count.time_enabled_ns,
 		.time_running_ns = we->count.time_running_ns,
 		.precise = attr ? attr->precise_ip : 0, .precise_asked = k->precise_asked,
-		.scale = 1,
+		.scale = 1, .is_snapshot = rec->kind->snapshot,
 	};
 	if (rec->config.scale && ret->time_running_ns &&
 	    ret->time_running_ns < ret->time_enabled_ns)

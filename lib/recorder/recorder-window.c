@@ -121,6 +121,9 @@ int cprof_recorder_snapshot(struct cprof_recorder *rec, struct err *e)
 	r = readers_absorb(&rec->readers, e);
 	if (r < 0)
 		return r;
+	r = rec->kind->snapshot ? rec->kind->snapshot(&rec->session, &rec->engine, e) : 0;
+	if (r < 0)
+		return r;
 	r = slices_gather(&rec->slices, e);
 	if (r < 0)
 		return r;

@@ -381,7 +381,8 @@ int cprof_recorder_start(struct cprof_recorder *rec, struct err *e)
 	r = source_enable(rec->session.source, e);
 	if (r < 0)
 		return r;
-	read_proc(rec);
+	if (!rec->kind->snapshot)
+		read_proc(rec);
 	r = add_readers(rec, e);
 	if (r < 0)
 		return r;

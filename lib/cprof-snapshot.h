@@ -1,0 +1,70 @@
+#ifndef CPROF_SNAPSHOT_H
+#define CPROF_SNAPSHOT_H
+
+/*
+ * The entries of a recorder's last snapshot, one per thread or goroutine, for kinds of recorders
+ * that take snapshots.  The profile has the same entries as samples.  Valid after
+ * cprof_recorder_snapshot, until the next call that is not in this header; strings are borrowed for
+ * as long.  Conventions as in cprof.h.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cprof.h"
+
+struct cprof_snapshot_window {
+	uint64_t from_ns, to_ns;       /* CLOCK_MONOTONIC: when the targets' memory was read */
+	uint64_t n_stopped, stopped_ns; /* threads that were stopped; the longest stop of one */
+};
+
+struct cprof_snapshot_entry {
+	bool is_task;                  /* of a language's runtime: a goroutine; else a thread */
+	const char *quality;           /* "exact", "moved", "running", "heuristic", "unknown" */
+	uint32_t pid;
+	uint64_t id;                   /* of the thread or the goroutine */
+	const char *name, *process_name, *state;  /* "": unknown */
+	bool has_wait;
+	uint64_t wait_ns;
+	uint32_t stack;                /* equal stacks have equal numbers */
+	size_t n_labels;               /* all labels, also of the above */
+};
+
+struct cprof_snapshot_label {
+	const char *key, *text;
+	const char *unit;              /* NULL: no number */
+};
+
+/* One function of a stack.  Inlined functions share the address of the function that they were
+ * inlined into. */
+struct cprof_snapshot_frame {
+	const char *function, *file;   /* "": unknown */
+	uint32_t line;                 /* 0: unknown */
+	const char *mapping;           /* the path of the program or library; "": none */
+	uint64_t address;              /* in that file */
+	bool is_inlined;
+};
+
+/* Looks up the names, which frames need.  -EINVAL: the recorder has no snapshot. */
+int cprof_snapshot_names(struct cprof_recorder *r, struct cprof_error *e);
+
+size_t cprof_snapshot_n_entries(const struct cprof_recorder *r);
+void cprof_snapshot_entry(const struct cprof_recorder *r, size_t i,
+			  struct cprof_snapshot_entry *ret);
+/* k is below n_labels. */
+void cprof_snapshot_label(const struct cprof_recorder *r, size_t i, size_t k,
+			  struct cprof_snapshot_label *ret);
+
+/* Calls each with the frames of a stack, innermost first, until it returns false. */
+void cprof_snapshot_frames(const struct cprof_recorder *r, uint32_t stack,
+			   bool (*each)(void *ctx, const struct cprof_snapshot_frame *f),
+			   void *ctx);
+
+void cprof_snapshot_window(const struct cprof_recorder *r, struct cprof_snapshot_window *ret);
+
+/* How many entries have the i-th quality, or are missing for the i-th reason; NULL: no more. */
+const char *cprof_snapshot_quality(const struct cprof_recorder *r, size_t i, uint64_t *ret_n);
+const char *cprof_snapshot_loss(const struct cprof_recorder *r, size_t i, uint64_t *ret_n);
+
+#endif

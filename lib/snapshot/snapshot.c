@@ -1,0 +1,160 @@
+/*
+ * An entry becomes a set of labels and a stack at once, so that equal ones are stored once, and a
+ * profile is written by the code that writes all others.
+ */
+
+#include "snapshot/snapshot.h"
+
+#include "base/budget.h"
+#include "engine/engine.h"
+#include "labels/samplelabels.h"
+#include "source/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const quality_names[] = {
+	[SNAPSHOT_EXACT] = "exact", [SNAPSHOT_MOVED] = "moved", [SNAPSHOT_RUNNING] = "running",
+	[SNAPSHOT_HEURISTIC] = "heuristic", [SNAPSHOT_UNKNOWN] = "unknown",
+};
+
+static const char *const loss_words[] = {
+	[SNAPSHOT_LOST_ENDED] = "ended or executed another program meanwhile",
+	[SNAPSHOT_LOST_DENIED] = "may not be read",
+	[SNAPSHOT_LOST_MOVING] = "moved each time they were read",
+	[SNAPSHOT_LOST_STARVED] = "were runnable, but got no CPU in time",
+	[SNAPSHOT_LOST_LIMIT] = "are beyond the limits of memory, time or number",
+};
+
+const char *snapshot_quality_name(enum snapshot_quality q)
+{
+	return quality_names[q];
+}
+
+const char *snapshot_loss_words(enum snapshot_loss l)
+{
+	return loss_words[l];
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+void snapshot_init(struct snapshot *s, struct engine *engine)
+{
+	*s = (struct snapshot){ .engine = engine };
+}
+
+static size_t entries_bytes(const struct snapshot *s)
+{
+	return s->entries.cap * sizeof(*s->entries.v);
+}
+
+void snapshot_done(struct snapshot *s)
+{
+	if (s->engine)
+		budget_release(&s->engine->budget, entries_bytes(s));
+	VEC_FREE(&s->entries);
+	*s = (struct snapshot){ .engine = NULL };
+}
+
+void snapshot_begin(struct snapshot *s)
+{
+	s->entries.n = 0;
+	s->from_ns = s->to_ns = 0;
+	s->n_stopped = s->stopped_ns = 0;
+	s->n_labels = 0;
+	memset(s->n_of, 0, sizeof(s->n_of));
+	memset(s->n_lost, 0, sizeof(s->n_lost));
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+void snapshot_unwind(struct snapshot *s, struct procs_process *p, const struct record *r,
+		     struct snapshot_stack *ret)
+{
+	struct stack_walk *w = &s->engine->walk;
+	if (p->space.jit)
+		jit_at(&s->engine->jit, &s->engine->procs, p, r->time_ns);
+	ret->id = stack_walk_sample_cfi(w, &p->space, NULL, r);
+	ret->is_whole = w->is_whole;
+	ret->is_short = !w->is_whole && w->is_beyond;
+	ret->is_heuristic = w->mark.n_guessed != 0;
+}
+
+uint32_t snapshot_no_stack(struct snapshot *s)
+{
+	return stack_walk_pseudo(&s->engine->walk, s->engine->walk.no_stack);
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static void push_label(struct snapshot *s, const char *key, uint32_t value)
+{
+	if (value && s->n_labels < LABELS_PER_SET_MAX)
+		s->label[s->n_labels++] = (struct label){
+			.key = strtab_add_cstr(&s->engine->strings, key), .value = value,
+		};
+}
+
+void snapshot_label(struct snapshot *s, const char *key, const char *text)
+{
+	push_label(s, key, strtab_add_cstr(&s->engine->strings, text));
+}
+
+void snapshot_number(struct snapshot *s, const char *key, uint64_t number)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	snapshot_label(s, key, text);
+}
+
+static void label_fields(struct snapshot *s, const struct snapshot_entry *e)
+{
+	snapshot_number(s, samplelabels_key(SAMPLELABEL_PID), e->pid);
+	push_label(s, samplelabels_key(SAMPLELABEL_PROCESS_NAME), e->process_name);
+	snapshot_label(s, "snapshot", quality_names[e->quality]);
+	if (e->is_task)
+		return;
+	snapshot_number(s, samplelabels_key(SAMPLELABEL_TID), e->id);
+	push_label(s, samplelabels_key(SAMPLELABEL_THREAD_NAME), e->name);
+	push_label(s, "state", e->state);
+	if (e->wait_ns != SNAPSHOT_WAIT_UNKNOWN)
+		snapshot_number(s, SNAPSHOT_WAIT, e->wait_ns);
+}
+
+/* The labels of the next entry as a set; without memory, the empty set. */
+static uint32_t take_labels(struct snapshot *s)
+{
+	const struct samplelabels *own = &s->engine->own_labels;
+	for (size_t i = 0; i < own->options.n_fixed && s->n_labels < LABELS_PER_SET_MAX; i++)
+		s->label[s->n_labels++] = own->fixed[i];
+	uint32_t set = labels_add(&s->engine->labels, s->label, s->n_labels, false);
+	s->n_labels = 0;
+	return set == LABELS_NONE ? 0 : set;
+}
+
+bool snapshot_add(struct snapshot *s, const struct snapshot_entry *e)
+{
+	struct snapshot_entry fresh = *e;
+	size_t bytes = entries_bytes(s);
+	label_fields(s, e);
+	fresh.labels = take_labels(s);
+	if (!VEC_PUSH(&s->entries, fresh)) {
+		s->n_lost[SNAPSHOT_LOST_LIMIT]++;
+		return false;
+	}
+	budget_charge_always(&s->engine->budget, entries_bytes(s) - bytes);
+	s->n_of[e->quality]++;
+	return true;
+}
+
+void snapshot_count(struct snapshot *s)
+{
+	struct engine_event *ev = &s->engine->event[0];
+	for (size_t i = 0; i < s->entries.n; i++) {
+		const struct snapshot_entry *e = &s->entries.v[i];
+		uint64_t wait_ns = e->wait_ns == SNAPSHOT_WAIT_UNKNOWN ? 0 : e->wait_ns;
+		ev->n_samples++;
+		ev->value += wait_ns;
+		engine_count(s->engine, 0, e->stack, e->labels, 1, wait_ns);
+	}
+}
