@@ -349,6 +349,23 @@ static void set_locks(struct engine *g, const struct sample_place *at,
 					     lock->address);
 }
 
+/* The user's part of the stack is that of the thread that it creates. */
+static void feed_birth(struct engine *g, const struct record *r, const struct sample_place *at)
+{
+	const struct engine_values none = { 0 };
+	const uint64_t *chain = r->sample.callchain;
+	struct record user = *r;
+	struct sample_place born;
+	user.misc = PERF_RECORD_MISC_USER;
+	while (user.sample.n_callchain && *chain != (uint64_t)PERF_CONTEXT_USER) {
+		user.sample.n_callchain--;
+		chain++;
+	}
+	user.sample.callchain = chain;
+	if (place_sample(g, &user, at->thread->process->pid, at->thread->tid, &none, &born))
+		waits_birth(&g->waits, at->thread->tid, waits_place(g, &born));
+}
+
 /* A thread leaves its CPU. */
 static void feed_wait(struct engine *g, const struct record *r, const struct sample_place *at,
 		      struct waits_place place)
@@ -360,7 +377,11 @@ static void feed_wait(struct engine *g, const struct record *r, const struct sam
 	if (code && code->has_address && g->options.has_locks &&
 	    stack_args(g->walk.user.arch, r, arg) && lockread_wait(arg, &lock))
 		set_locks(g, at, &lock, &place);
+	if (code && code->reason == WAITS_FOR_CHILD)
+		feed_birth(g, r, at);
 	waits_sample(&g->waits, t->process->pid, t->tid, r->time_ns, place);
+	if (place.is_partial)
+		waits_keep_cut(&g->waits, t->tid, r);
 	if (lock.address)
 		waits_lock(&g->waits, t->tid, &lock);
 }
@@ -414,7 +435,7 @@ static void feed_waits(struct engine *g, const struct record *r)
 
 void engine_add_look(struct engine *g, const struct record *r, const struct waits_look *seen)
 {
-	const struct engine_values values = { .is_look = true };
+	const struct engine_values values = { .is_look = !seen->is_cut };
 	struct waits_look look = *seen;
 	struct sample_place at;
 	look.pid = r->pid;
@@ -427,6 +448,8 @@ void engine_add_look(struct engine *g, const struct record *r, const struct wait
 	    place_sample(g, r, r->pid, r->tid, &values, &at)) {
 		look.at = waits_place(g, &at);
 		look.at.reason = seen->at.reason;
+		if (look.is_cut && !look.at.is_partial)
+			stack_walk_count_completed(&g->walk, 1, 0);
 		set_locks(g, &at, &seen->lock, &look.at);
 	}
 	set_waits_window(g);

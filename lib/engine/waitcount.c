@@ -78,6 +78,8 @@ static void add_to_event(struct engine *g, const struct waits_piece *p, uint32_t
 		at.stack = stack_walk_pseudo(&g->walk, g->walk.no_stack);
 		at.labels = labels_of(g, p, i);
 		g->event[i].no_stack_ns += ns;
+	} else if (p->is_birth) {
+		at.labels = labels_of(g, p, i);
 	}
 	at.labels = p->is_wake ? with_waiter(g, at.labels, p)
 		    : samplelabels_with(&g->own_labels, at.labels, "state",

@@ -50,11 +50,11 @@ static void add_all_unread(struct waits *w)
 		waits_looks_want(w, &w->thread.v[i]);
 }
 
-/* Is there a stack to be read?  A thread that only waits for a CPU shows none.  One without any
- * record may wait all the time. */
+/* Is there a stack to be read?  A thread that only waits for a CPU shows none, unless its sample
+ * has the start of it.  One without any record may wait all the time. */
 static bool needs_look(const struct waits *w, const struct waits_thread *t)
 {
-	if (!t || t->is == WAITS_ON_CPU || t->is_preempted || t->is_new)
+	if (!t || t->is == WAITS_ON_CPU || (t->is_preempted && !t->is_cut) || t->is_new)
 		return false;
 	struct waits_place at = waits_looks_place(w, t, UINT64_MAX);
 	return !waits_is_known(at) ||
@@ -90,7 +90,7 @@ void waits_looks_each(struct waits *w, uint64_t before_ns,
 		uint32_t tid = w->unread.v[i].tid;
 		struct waits_thread *t = waits_find(w, tid);
 		bool needs = needs_look(w, t);
-		if (needs && (!goes_on || t->began_ns > before_ns)) {
+		if (needs && (!goes_on || (t->began_ns > before_ns && !t->is_cut))) {
 			w->unread.v[n_kept++] = w->unread.v[i];
 			continue;
 		}

@@ -39,6 +39,7 @@ enum waits_reason {
 	WAITS_FOR_LOCK,        /* or a condition: futex(2) */
 	WAITS_FOR_TIME,        /* nanosleep(2), clock_nanosleep(2) */
 	WAITS_FOR_DISK,        /* what the kernel counts as input and output */
+	WAITS_FOR_CHILD,       /* the thread is in the system call that creates another one */
 };
 
 /* A stack and label sets of the engine.  An unknown stack is STACKS_NONE. */
@@ -61,6 +62,7 @@ struct waits_piece {
 	uint32_t pid, tid;
 	enum waits_state state;
 	uint64_t ns, n;        /* n: 1 in the first piece of a wait, and for a sample of a clock */
+	bool is_birth;         /* a new thread; the place is that of the one that created it */
 	bool is_wake;          /* a whole wait, with the place of the thread that ended it, */
 	uint32_t wakee;        /* and the stack of the one that waited */
 	uint64_t n_others;     /* of n: waits without a stack, which the place stands for */
@@ -80,11 +82,12 @@ struct waits_code {
 
 /*
  * Functions of the kernel in which threads wait, and for what.  futex(2) serves all locks,
- * conditions and joins; io_schedule() is where the kernel itself counts waits for input and output.
- * Without the first one, locks cannot be recognized.
+ * conditions and joins; io_schedule() is where the kernel itself counts waits for input and output;
+ * clone(2) and its relatives are kernel_clone(), _do_fork() before Linux 5.10.  Without the first
+ * one, locks cannot be recognized.
  */
 struct waits_function { const char *name; enum waits_reason reason; bool has_address; };
-#define WAITS_N_FUNCTIONS 5
+#define WAITS_N_FUNCTIONS 7
 extern const struct waits_function waits_function[WAITS_N_FUNCTIONS];
 
 /* A thread that may wait without a stack. */
@@ -95,6 +98,7 @@ struct waits_look {
 	uint32_t pid, tid;
 	uint64_t from_ns, to_ns;
 	bool is_waiting, is_disk;
+	bool is_cut;           /* more of the stack of its sample: waits-cut.h */
 	struct waits_place at;
 	struct lockread_wait lock;  /* that it waits for; zeros: none, or unknown */
 	/* Without records (waits-polls.h): since the poll at since_ns, the thread ran and waited
@@ -105,10 +109,12 @@ struct waits_look {
 
 #define WAITS_N_RESTS 4
 
+struct waits_cut;
 struct waits_pool;
 
 struct waits_thread {
 	uint32_t pid, tid;
+	uint32_t child;        /* the thread that it has created since its last wait; 0: none */
 	enum { WAITS_UNKNOWN, WAITS_ON_CPU, WAITS_OFF_CPU } is;
 	uint64_t since_ns;     /* counted up to here; 0: since before the recording */
 	uint64_t doubt_ns;     /* maybe nothing is known from then on; 0: no doubt */
@@ -118,6 +124,7 @@ struct waits_thread {
 	bool is_out;           /* its SWITCH out was seen */
 	bool is_preempted, is_new, is_disk;
 	bool is_unread;        /* it is in waits.unread */
+	bool is_cut;           /* cut has the sample of this wait */
 	struct waits_place at, waker;
 	uint64_t weight;       /* wakes that the waker stands for */
 	struct lockread_wait lock;  /* zeros: none, or unknown */
@@ -129,6 +136,7 @@ struct waits_thread {
 	/* Runs that are not counted yet, and where the thread ran last. */
 	uint64_t ran_ns;
 	struct waits_place ran;
+	struct waits_cut *cut; /* NULL: there was none yet */
 	struct waits_pool *pool;  /* NULL: empty */
 	/* Time that is not a whole quantum yet, of each kind of profile (waitcount.c). */
 	uint64_t rest_ns[WAITS_N_RESTS];

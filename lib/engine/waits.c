@@ -19,6 +19,7 @@
 
 #include "base/budget.h"
 #include "base/hash.h"
+#include "engine/waits-cut.h"
 #include "engine/waits-looks.h"
 #include "engine/waits-pool.h"
 #include "source/record.h"
@@ -36,6 +37,7 @@ const struct waits_function waits_function[WAITS_N_FUNCTIONS] = {
 	{ "hrtimer_nanosleep", WAITS_FOR_TIME, false },
 	{ "io_schedule", WAITS_FOR_DISK, false },
 	{ "io_schedule_timeout", WAITS_FOR_DISK, false },
+	{ "kernel_clone", WAITS_FOR_CHILD, false }, { "_do_fork", WAITS_FOR_CHILD, false },
 };
 
 const char *waits_state_name(enum waits_state s)
@@ -54,11 +56,18 @@ void waits_init(struct waits *w, struct budget *budget, waits_count_fn *count, v
 			     .end_ns = UINT64_MAX, .by_tid.budget = budget };
 }
 
+/* What the thread owns. */
+static void free_parts(struct waits *w, struct waits_thread *t)
+{
+	waits_pool_free(t->pool, w->budget);
+	waits_cut_free(t->cut, w->budget);
+}
+
 void waits_done(struct waits *w)
 {
 	hashindex_done(&w->by_tid);
 	for (size_t i = 0; i < w->thread.n; i++)
-		waits_pool_free(w->thread.v[i].pool, w->budget);
+		free_parts(w, &w->thread.v[i]);
 	if (w->budget)
 		budget_release(w->budget, w->thread.n * sizeof(*w->thread.v));
 	VEC_FREE(&w->thread);
@@ -120,7 +129,7 @@ static struct waits_thread *thread_of(struct waits *w, uint32_t pid, uint32_t ti
 	}
 	if (t) {  /* the id was used again, and the EXIT record was lost */
 		flush_pool(w, t);
-		waits_pool_free(t->pool, w->budget);
+		free_parts(w, t);
 		*t = fresh;
 		return t;
 	}
@@ -135,7 +144,7 @@ static void remove_thread(struct waits *w, struct waits_thread *t)
 {
 	uint32_t at = (uint32_t)(t - w->thread.v), last = (uint32_t)w->thread.n - 1;
 	flush_pool(w, t);
-	waits_pool_free(t->pool, w->budget);
+	free_parts(w, t);
 	hashindex_remove(&w->by_tid, hash_u64(t->tid), at);
 	if (at != last) {
 		uint64_t hash = hash_u64(w->thread.v[last].tid);
@@ -224,6 +233,7 @@ static void count_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns,
 	struct waits_piece p = {
 		.pid = t->pid, .tid = t->tid, .is_below = is_below(w, t, now_ns),
 		.ns = in_window(w, t->since_ns, now_ns), .n = !t->is_counted,
+		.is_birth = t->is_new,
 		.at = is_torn ? waits_nowhere : waits_looks_place(w, t, now_ns),
 	};
 	p.at.locks = locks_of(w, t, p.at, now_ns);
@@ -262,6 +272,8 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 	t->is = WAITS_OFF_CPU;
 	t->since_ns = t->began_ns = time_ns;
 	t->is_counted = t->is_out = t->is_preempted = t->is_new = t->is_disk = false;
+	t->is_cut = false;
+	t->child = 0;
 	t->at = at;
 	t->waker = waits_nowhere;
 	t->lock = (struct lockread_wait){ 0 };
@@ -325,6 +337,21 @@ void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		return;
 	end_run(w, t, time_ns);
 	begin_wait(w, t, time_ns, at);
+}
+
+void waits_birth(struct waits *w, uint32_t creator, struct waits_place at)
+{
+	struct waits_thread *t = waits_find(w, creator);
+	struct waits_thread *child = t && t->child ? waits_find(w, t->child) : NULL;
+	if (child && child->is == WAITS_OFF_CPU && child->is_new)
+		child->at = at;
+}
+
+void waits_keep_cut(struct waits *w, uint32_t tid, const struct record *r)
+{
+	struct waits_thread *t = waits_find(w, tid);
+	if (t && t->is == WAITS_OFF_CPU)
+		t->is_cut = waits_cut_keep(&t->cut, w->budget, r);
 }
 
 void waits_lock(struct waits *w, uint32_t tid, const struct lockread_wait *lock)
@@ -404,6 +431,9 @@ static void feed_fork(struct waits *w, const struct record *r)
 		return;
 	begin_wait(w, t, r->time_ns, waits_nowhere);
 	t->is_new = t->is_counted = t->is_out = true;
+	struct waits_thread *creator = waits_find(w, r->fork.ptid);
+	if (creator)
+		creator->child = r->tid;
 }
 
 static void end_thread(struct waits *w, struct waits_thread *t, uint64_t time_ns)

@@ -69,6 +69,13 @@ void waits_doubt(struct waits *w, const struct record *r);
 void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		  struct waits_place at);
 
+/* A thread begins to wait in the call that creates another one: if that one has not run yet, at is
+ * where it waits, too.  To be called before waits_sample. */
+void waits_birth(struct waits *w, uint32_t creator, struct waits_place at);
+
+/* SAMPLE r, whose stack is incomplete, began the thread's wait. */
+void waits_keep_cut(struct waits *w, uint32_t tid, const struct record *r);
+
 /* The lock of the thread's wait, which has begun. */
 void waits_lock(struct waits *w, uint32_t tid, const struct lockread_wait *lock);
 

@@ -200,6 +200,12 @@ int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct thr
 	return t->is_waiting || strncmp(line, "running", 7) == 0 ? 0 : -EAGAIN;
 }
 
+size_t threadread_stack(const struct host *h, uint32_t pid, uint32_t tid, uint64_t sp,
+			struct threadread *t)
+{
+	return open_process(h, pid, t) ? read_stack(h, tid, sp, t) : 0;
+}
+
 /* kernel/sched/stats.h: "run wait runs"; Documentation/scheduler/sched-stats.rst. */
 bool threadread_parse_times(const char *line, struct threadread_times *ret)
 {

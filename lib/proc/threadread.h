@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct host;
@@ -52,6 +53,11 @@ struct threadread {
  */
 int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct threadread_regs regs,
 		    struct threadread *t, struct record *ret_sample);
+
+/* Reads the stack of a thread that does not run, from sp upwards, into t->stack: the number of
+ * bytes, up to THREADREAD_STACK_BYTES_MAX with long_stack. */
+size_t threadread_stack(const struct host *h, uint32_t pid, uint32_t tid, uint64_t sp,
+			struct threadread *t);
 
 /* The scheduler's account of a thread: how long it ran and how long it waited for a CPU, and how
  * often it got one.  -errno as above, or -EINVAL. */

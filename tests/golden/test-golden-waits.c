@@ -18,7 +18,7 @@
  *	preempted is not blocked                   preempted
  *	throttled by a cgroup, then stopped        throttled; tests/live/waits-limits.sh
  *	a new thread waits for its CPU             born
- *	fork inherits, vfork blocks the parent     vforks; tests/live/waits-lives.sh
+ *	fork inherits, vfork blocks the parent     vforks, forks; tests/live/waits-lives.sh
  *	an interrupt, or a signal, as the waker    wakers
  *	io_uring, containers                       tests/live/waits-lives.sh, waits-limits.sh
  *	an event that opens and never samples      tests/live/waits.sh
@@ -39,8 +39,9 @@
 #define END_NS 1000
 #define SAMPLE_TYPE (RECORD_BUILD_SAMPLE_TYPE | PERF_SAMPLE_RAW)
 
-/* Code of the kernel: of locks, and other. */
+/* Code of the kernel: of locks, of clone(2), and other. */
 #define LOCKS UINT64_C(0xffffffff81000010)
+#define CLONES UINT64_C(0xffffffff81001010)
 #define OTHER UINT64_C(0xffffffff82000010)
 
 /* Places in the program. */
@@ -397,7 +398,7 @@ static void vforks(struct scene *s)
 {
 	at(s, 100, 10, 10);
 	creates(s, 20, 20);
-	waits_in(s, OTHER, READS);
+	waits_in(s, CLONES, READS);
 	at(s, 110, 20, 20);
 	in(s);
 	at(s, 200, 20, 20);
@@ -409,6 +410,30 @@ static void vforks(struct scene *s)
 	in(s);
 	at(s, 400, 20, 20);
 	ends(s);
+}
+
+/* The first child runs before its parent waits; the second one is created by another call than the
+ * one in which the parent waits next. */
+static void forks(struct scene *s)
+{
+	at(s, 100, 10, 10);
+	creates(s, 20, 20);
+	at(s, 110, 20, 20);
+	in(s);
+	at(s, 120, 10, 10);
+	waits_in(s, CLONES, READS);
+	at(s, 150, 10, 10);
+	in(s);
+	at(s, 200, 10, 10);
+	creates(s, 21, 21);
+	waits_in(s, OTHER, NEXT);
+	at(s, 230, 10, 10);
+	in(s);
+	waits_in(s, CLONES, READS);
+	at(s, 240, 21, 21);
+	in(s);
+	at(s, 400, 10, 10);
+	in(s);
 }
 
 static void wakers(struct scene *s)
@@ -463,7 +488,9 @@ static const struct {
 	{ "throttled", throttled, "11 blocked reads 600*1, 11 preempted reads 80*1" },
 	{ "born", born, "12 blocked reads 100*1, 12 runnable [no stack] 40*0" },
 	{ "vforks", vforks, "10 blocked reads 260*1, 20 blocked next 150*1, "
-	  "20 runnable [no stack] 10*0" },
+	  "20 runnable reads 10*0" },
+	{ "forks", forks, "10 blocked next 30*1, 10 blocked reads 200*2, "
+	  "20 runnable [no stack] 10*0, 21 runnable [no stack] 40*0" },
 	{ "wakers", wakers, "11 blocked locks it 110*1, 11 blocked reads 60*1, "
 	  "by 10 unlocks 110*1" },
 };
@@ -574,6 +601,7 @@ static void play(size_t i)
 	must(engine_init(&g, &o, &e) == 0, e.what);
 	targets_add_pid(&g.targets, 10);
 	g.waits.code[0] = (struct waits_code){ LOCKS - 0x10, LOCKS + 0x100, WAITS_FOR_LOCK };
+	g.waits.code[1] = (struct waits_code){ CLONES - 0x10, CLONES + 0x100, WAITS_FOR_CHILD };
 	g.waits.is_thinned = scenes[i].is_thinned;
 	if (strcmp(scenes[i].name, "at_start") == 0)
 		waits_add_thread(&g.waits, 10, 10);

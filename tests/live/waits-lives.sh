@@ -4,6 +4,7 @@
 # shellcheck disable=SC2046,SC2086  # lists of words
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
+need taskset
 
 scenes='mixed killed stopped exec vfork uring'
 labels=pid,tid,thread_name
@@ -86,7 +87,25 @@ places() {
 		"$(near waits_for_ring "cum('waits_for_ring')")"
 }
 
+# On one CPU a child cannot run before its creator waits, and threads get it in turn.
+one_cpu() {
+	run taskset -c "$cpu" ./cprof.keep record -e off-cpu --call-graph dwarf,4096 --labels pid \
+		-o o.pb.gz -- ./lives.keep crowd vfork
+	is "$status" 0 'on one CPU'
+	profile 'stacks of preempted threads that are longer than their copy' o.pb.gz \
+		"$(preempted "'crowds' in r[0]") > 0.2" \
+		"$(preempted "'crowds' in r[0] and 'start_thread' in r[0]") > 0.8 * $(preempted "'crowds' in r[0]")"
+	profile 'a new process waits where it was created' o.pb.gz \
+		"part(lambda r: r[2]['state'] == 'runnable' and 'vforks' in r[0]) > 0"
+	rm -f o.pb.gz
+}
+preempted() {
+	echo "part(lambda r: r[2]['state'] == 'preempted' and $1)"
+}
+
 attempts 3 places
+cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
+attempts 3 one_cpu
 attempts 3 attached root
 if is_root; then
 	paranoid 2

@@ -11,6 +11,7 @@
  *	killed    threads that wait in a lock, a read, a sleep and a poll when SIGKILL ends them
  *	stopped   a thread that spins and one that waits, both stopped by SIGSTOP for a while
  *	exec      another thread than the first one executes this program again
+ *	crowd     four threads with large frames that spin, more than most machines have CPUs for
  *	vfork     a thread that waits in vfork until its child executes
  *	uring     a thread that waits for completions of io_uring, also of a worker of the kernel
  */
@@ -150,6 +151,15 @@ static PROG_NOINLINE void large(struct life *l)
 	PROG_KEEP_FRAME();
 }
 
+/* Likewise, but it never gives its CPU up. */
+static PROG_NOINLINE void crowds(struct life *l)
+{
+	volatile char room[20000];
+	for (uint64_t end = l->begun_ns + 400 * MS; now_ns() < end;)
+		memset((char *)room, 1, sizeof(room));
+	PROG_KEEP_FRAME();
+}
+
 static PROG_NOINLINE void turns(struct life *l)
 {
 	for (uint64_t end = l->begun_ns + 500 * MS; now_ns() < end;) {
@@ -171,6 +181,17 @@ static void mixed(void)
 	struct life *l[N];
 	for (int i = 0; i < N; i++)
 		t[i] = start(kind[i].name, kind[i].body, &l[i]);
+	for (int i = 0; i < N; i++)
+		join(t[i], l[i]);
+}
+
+static void crowd(void)
+{
+	enum { N = 4 };
+	pthread_t t[N];
+	struct life *l[N];
+	for (int i = 0; i < N; i++)
+		t[i] = start("crowds", crowds, &l[i]);
 	for (int i = 0; i < N; i++)
 		join(t[i], l[i]);
 }
@@ -424,7 +445,7 @@ static const struct scene {
 } scenes[] = {
 	{ "mixed", mixed, NULL }, { "killed", killed, kill_after },
 	{ "stopped", stopped, stop_and_kill }, { "exec", exec, NULL },
-	{ "vfork", vfork_once, NULL }, { "uring", uring, NULL },
+	{ "crowd", crowd, NULL }, { "vfork", vfork_once, NULL }, { "uring", uring, NULL },
 };
 #define N_SCENES (sizeof(scenes) / sizeof(*scenes))
 

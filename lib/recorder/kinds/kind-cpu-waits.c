@@ -16,12 +16,14 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "engine/engine-waits.h"
+#include "engine/waits-cut.h"
 #include "event/evtrace.h"
 #include "source/record.h"
 #include "symbolize/kernel/symkernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,9 +49,10 @@
 /* With labels of locks: how soon the holder is read after a wait has begun. */
 #define LOCKS_EVERY_MS 2
 
-/* After a wait whose stack is deeper than its copy, more may follow for so long.  They are looked
- * at like waits without a sample. */
-#define PARTIAL_NS 100000000u
+/* After a wait whose stack is longer than its copy, more may follow for so long, and each is looked
+ * at while it lasts.  The first one is noticed after this time: few samples wake nobody. */
+#define PARTIAL_NS 250000000u
+#define NOTICE_MS 10
 
 bool kind_cpu_waits_any(const struct kind_cpu *c)
 {
@@ -326,13 +329,42 @@ static int look_once(struct kind_session *k, struct engine *g, uint32_t pid, uin
 	return 0;
 }
 
+/* The rest of the stack of a sample. */
+static void look_beyond(struct kind_session *k, struct engine *g, const struct waits_thread *t)
+{
+	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
+	struct record r = {
+		.type = PERF_RECORD_SAMPLE, .has_time = true, .event = w->event,
+		.cpu = UINT32_MAX, .pid = t->pid, .tid = t->tid,
+	};
+	uint64_t from_ns = clock_monotonic_ns();
+	w->look->long_stack = true;
+	waits_cut_use(t->cut, &r);
+	r.sample.n_user_stack_bytes = threadread_stack(k->host, t->pid, t->tid,
+			waits_cut_sp(t->cut, w->regs.sp), w->look);
+	r.sample.user_stack = (const uint8_t *)w->look->stack;
+	r.sample.user_stack_size = sizeof(w->look->stack);
+	w->look->long_stack = false;
+	r.time_ns = clock_monotonic_ns();
+	if (r.sample.n_user_stack_bytes)
+		engine_add_look(g, &r, &(struct waits_look){
+			.from_ns = from_ns, .is_waiting = true, .is_cut = true,
+			.is_disk = t->is_disk, .lock = t->lock, .at.reason = t->at.reason,
+		});
+}
+
 /* A stack that is deeper than what was read is read again, up to its root: no part of it changes
  * while the thread waits. */
 static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
 {
 	struct threadread *look = ((struct kind_cpu *)k->state)->waits.look;
-	int r = look_once(k, g, pid, tid);
 	const struct waits_thread *t = waits_find(&g->waits, tid);
+	if (t && t->is_cut) {
+		look_beyond(k, g, t);
+		return 0;
+	}
+	int r = look_once(k, g, pid, tid);
+	t = waits_find(&g->waits, tid);
 	if (r < 0 || !look->is_waiting || !t || !t->look.at.is_partial)
 		return r;
 	look->long_stack = true;
@@ -466,8 +498,10 @@ int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 	int thin_ms = kind_cpu_thin_timeout_ms(k);
 	int ms = sooner_ms(thin_ms, k->config->locks ? LOCKS_EVERY_MS : -1);
 	bool has_partial = w->partial_ns && now_ns < w->partial_ns + PARTIAL_NS;
-	if (!w->can_look || (!w->only_looks && !has_partial && thin_ms < 0))
+	if (!w->can_look)
 		return ms;
+	if (!w->only_looks && !has_partial && thin_ms < 0)
+		return sooner_ms(ms, NOTICE_MS);
 	int look_ms = now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
 	return sooner_ms(ms, look_ms);
 }

@@ -347,6 +347,16 @@ static uint32_t count_unread(struct waits *w, uint64_t before_ns, uint32_t max)
 	return n_unread;
 }
 
+static void keep_cut(struct waits *w, uint32_t tid)
+{
+	const uint64_t reg[] = { 0x7000, 0x10010 };
+	struct record r = at(0, PERF_RECORD_SAMPLE, tid);
+	r.sample = (struct record_sample){
+		.user_regs = reg, .user_abi = PERF_SAMPLE_REGS_ABI_64, .user_regs_mask = 3u << 7,
+	};
+	waits_keep_cut(w, tid, &r);
+}
+
 static void test_looks(void)
 {
 	struct waits w;
@@ -379,6 +389,19 @@ static void test_looks(void)
 	look(&w, 200, 210, 8, 2);
 	waits_settle(&w, 300);
 	end(&w, "8:blocked:2:200*1", "which it then is");
+
+	begin(&w);
+	waits_sample(&w, 7, 8, 100, (struct waits_place){ .stack = 1, .is_partial = true });
+	keep_cut(&w, 8);
+	out(&w, 101, 8, true);
+	tap_int(count_unread(&w, 90, 8), 1, "also of a preempted thread, with its registers");
+	look(&w, 200, 210, 8, 2);
+	in(&w, 300, 8);
+	waits_sample(&w, 7, 8, 400, (struct waits_place){ .stack = 1, .is_partial = true });
+	out(&w, 401, 8, true);
+	tap_int(count_unread(&w, 500, 8), 0, "which are those of one wait");
+	in(&w, 500, 8);
+	end(&w, "8:preempted:2:200*1 8:preempted:1:100*1", "and it is, at once");
 
 	begin(&w);
 	out(&w, 100, 8, false);

@@ -99,6 +99,12 @@ static void test_threads(const struct host *h)
 	tap_int(threadread_look(h, pid, (uint32_t)waiting_tid, x86, &t, &r), 0,
 		"where records tell whether it moves, it is read once");
 	tap_ok(t.is_waiting, "and waits");
+	uint64_t sp = t.call.sp;
+	t.long_stack = true;
+	tap_int((long long)threadread_stack(h, pid, (uint32_t)waiting_tid, sp, &t),
+		(long long)r.sample.n_user_stack_bytes, "its stack alone");
+	tap_int((long long)threadread_stack(h, pid, (uint32_t)waiting_tid, 0, &t), 0,
+		"what is no stack");
 	threadread_close(&t);
 	threadread_close(&t);
 	tap_int((long long)t.open_pid, 0, "no files stay open");
