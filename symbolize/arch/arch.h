@@ -89,7 +89,6 @@ struct arch {
 	/* The call that n_bytes before return address ra end with; *ret is the address called, or
 	 * with ARCH_CALL_SLOT the address of the pointer to it. */
 	enum arch_call (*call)(const uint8_t *before, size_t n_bytes, uint64_t ra, uint64_t *ret);
-
 	/* The address that the PLT entry at pc loads its target from; false: not a PLT entry. */
 	bool (*stub_slot)(const uint8_t *code, size_t n_bytes, uint64_t pc, uint64_t *ret);
 
@@ -101,10 +100,8 @@ struct arch {
 	/* Does the code at a return address pass the result to exit, pthread_exit or the exit
 	 * system call?  That is what the callers of main and of thread functions do in musl. */
 	bool (*is_root)(const uint8_t *code, size_t n_bytes);
-
 	/* Does it end the program, as the return address of a boost.context coroutine does? */
 	bool (*is_exit)(const uint8_t *code, size_t n_bytes);
-
 	/* Does the code only take down its frame and return? */
 	bool (*is_epilogue)(const uint8_t *code, size_t n_bytes);
 	/* The same, or was the return address reloaded within the n_before bytes before pc?
@@ -120,6 +117,9 @@ struct arch {
 	/* How often a function, from its start to the first unknown instruction, loads the stack
 	 * pointer from memory or from a register other than the frame pointer. */
 	unsigned int (*n_sp_loads)(const uint8_t *code, size_t n_bytes);
+	/* Addresses that a function at vaddr uses relative to its own, at most max; how many. */
+	size_t (*references)(const uint8_t *code, size_t n_bytes, uint64_t vaddr, uint64_t *ret,
+			     size_t max);
 };
 
 extern const struct arch arch_x86_64, arch_arm64;

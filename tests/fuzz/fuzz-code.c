@@ -80,7 +80,10 @@ static void ask_arch(const struct arch *a, const struct bytes *b)
 	}
 	for (size_t at = 0; at + 16 <= n_all && at < 256; at += 16)
 		a->plt_entry(b->p, n_all, BIAS, at, 16, &target);
+	uint64_t reference[16];
 	a->n_sp_loads(b->p, n_all);
+	if (a->references(b->p, n_all, BIAS, reference, 16) > 16)
+		abort();
 }
 
 static void ask_calls(const struct arch *a, const uint8_t *stack, size_t n)

@@ -75,4 +75,5 @@ const struct arch arch_arm64 = {
 	.prologue_rule = arm64code_prologue_rule,
 	.stores_fp = arm64code_stores_fp,
 	.n_sp_loads = arm64code_n_sp_loads,
+	.references = arm64code_references,
 };

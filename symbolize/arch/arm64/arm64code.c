@@ -454,3 +454,36 @@ unsigned int arm64code_n_sp_loads(const uint8_t *code, size_t n_bytes)
 		n += arm_loads_sp(arm_insn(code));
 	return n;
 }
+
+/* ---- references -------------------------------------------------------------------------- */
+
+/* ADRP sets a register to the start of a page; ADD, loads and stores then add the rest. */
+size_t arm64code_references(const uint8_t *code, size_t n_bytes, uint64_t vaddr, uint64_t *ret,
+			    size_t max)
+{
+	uint64_t page[REG_SP + 1];
+	uint32_t is_page = 0;           /* a bit per register */
+	size_t n = 0;
+	for (size_t at = 0; at + 4 <= n_bytes && n < max; at += 4) {
+		uint32_t i = arm_insn(code + at), to = i & 31, from = i >> 5 & 31;
+		struct arm_access a;
+		bool has_page = is_page >> from & 1;
+		if ((i & 0x9f000000) == 0x90000000) {
+			int64_t pages = arm_signed(i, 5, 19) * 4 + (i >> 29 & 3);
+			page[to] = ((vaddr + at) & ~UINT64_C(0xfff)) + (uint64_t)pages * 4096;
+			is_page |= 1u << to;
+		} else if ((i & 0xffc00000) == 0x91000000) {
+			if (has_page)
+				ret[n++] = page[from] + (i >> 10 & 0xfff);
+			is_page &= ~(1u << to);
+		} else if (arm_single(i, &a) || arm_pair(i, &a)) {
+			if (is_page >> a.base & 1)
+				ret[n++] = page[a.base] + (uint64_t)a.off;
+			for (unsigned int k = 0; a.is_load && !a.is_vector && k <= a.is_two; k++)
+				is_page &= ~(1u << a.reg[k]);
+		} else if (arm_is_call(i)) {
+			is_page = 0;
+		}
+	}
+	return n;
+}

@@ -19,5 +19,7 @@ bool arm64code_is_leaving(const uint8_t *pc, size_t n_before, size_t n_bytes);
 bool arm64code_prologue_rule(const uint8_t *pc, size_t n_bytes, struct cfi_rule *ret);
 bool arm64code_stores_fp(const uint8_t *insn, size_t n_bytes);
 unsigned int arm64code_n_sp_loads(const uint8_t *code, size_t n_bytes);
+size_t arm64code_references(const uint8_t *code, size_t n_bytes, uint64_t vaddr, uint64_t *ret,
+			    size_t max);
 
 #endif

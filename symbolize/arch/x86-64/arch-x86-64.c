@@ -74,4 +74,5 @@ const struct arch arch_x86_64 = {
 	.prologue_rule = x86code_prologue_rule,
 	.stores_fp = x86code_stores_fp,
 	.n_sp_loads = x86code_n_sp_loads,
+	.references = x86code_references,
 };

@@ -373,3 +373,24 @@ unsigned int x86code_n_sp_loads(const uint8_t *code, size_t n_bytes)
 	}
 	return n;
 }
+
+/* ---- references -------------------------------------------------------------------------- */
+
+size_t x86code_references(const uint8_t *code, size_t n_bytes, uint64_t vaddr, uint64_t *ret,
+			  size_t max)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < n_bytes && n < max;) {
+		struct x86insn x = x86insn_decode(code + i, n_bytes - i);
+		int32_t disp;
+		if (x.n_bytes == 0)
+			break;
+		i += x.n_bytes;
+		if (!x.modrm || (*x.modrm & 0xc7) != 0x05)
+			continue;
+		/* disp32(%rip) */
+		memcpy(&disp, x.modrm + 1, sizeof(disp));
+		ret[n++] = vaddr + i + (uint64_t)(int64_t)disp;
+	}
+	return n;
+}

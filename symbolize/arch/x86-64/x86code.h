@@ -18,5 +18,7 @@ bool x86code_is_epilogue(const uint8_t *code, size_t n_bytes);
 bool x86code_prologue_rule(const uint8_t *pc, size_t n_bytes, struct cfi_rule *ret);
 bool x86code_stores_fp(const uint8_t *insn, size_t n_bytes);
 unsigned int x86code_n_sp_loads(const uint8_t *code, size_t n_bytes);
+size_t x86code_references(const uint8_t *code, size_t n_bytes, uint64_t vaddr, uint64_t *ret,
+			  size_t max);
 
 #endif

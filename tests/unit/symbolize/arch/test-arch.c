@@ -23,7 +23,8 @@ static bool has_registers(const struct arch *a)
 static bool has_functions(const struct arch *a)
 {
 	return a->step && a->stub_rule && a->call && a->stub_slot && a->is_root && a->is_exit &&
-	       a->is_epilogue && a->prologue_rule && a->stores_fp && a->n_sp_loads;
+	       a->is_epilogue && a->prologue_rule && a->stores_fp && a->n_sp_loads &&
+	       a->references;
 }
 
 /* The unwinder's bounds checks assume that order. */

@@ -256,11 +256,34 @@ static void frames(void)
 	       "not before the epilogue, and not after a jump");
 }
 
+static void references(void)
+{
+	static const uint32_t code[] = {
+		0xb000001b,     /* adrp x27, 0x402000 */
+		0xf9400b60,     /* ldr x0, [x27, #16] */
+		0x9100437b,     /* add x27, x27, #16 */
+		0xf9400361,     /* ldr x1, [x27]: no page any more */
+		0xf0ffffe2,     /* adrp x2, 0x400000 */
+		0xa9400840,     /* ldp x0, x2, [x2] */
+		0xf9400041,     /* ldr x1, [x2] */
+		0x90000003,     /* adrp x3 */
+		0x94000001,     /* bl */
+		0xf9400061,     /* ldr x1, [x3] */
+	};
+	uint64_t at[8];
+	size_t n = arch_arm64.references((const uint8_t *)code, sizeof(code), 0x401000, at, 8);
+	tap_ok(n == 3 && at[0] == 0x402010 && at[1] == 0x402010 && at[2] == 0x400000,
+	       "addresses by their page: %zu", n);
+	tap_ok(arch_arm64.references((const uint8_t *)code, sizeof(code), 0x401000, at, 1) == 1,
+	       "no more than there is room for");
+}
+
 int main(void)
 {
 	try_codes(codes, sizeof(codes) / sizeof(*codes), false);
 	try_codes(starts, sizeof(starts) / sizeof(*starts), true);
 	calls();
 	frames();
+	references();
 	return tap_done();
 }

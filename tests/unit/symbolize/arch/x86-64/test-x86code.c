@@ -108,6 +108,22 @@ static void prologues(void)
 	       !arch_x86_64.stores_fp(epilogue, 4), "mov %%rbp, 8(%%rsp) stores the frame pointer");
 }
 
+static void references(void)
+{
+	static const uint8_t code[] = {
+		0x48, 0x8b, 0x05, 0x00, 0x10, 0x00, 0x00,       /* mov 0x1000(%rip), %rax */
+		0x48, 0x83, 0x3d, 0xf8, 0xff, 0xff, 0xff, 0x05, /* cmpq $5, -8(%rip) */
+		0x48, 0x8b, 0x45, 0x08,                         /* mov 8(%rbp), %rax */
+		0xc3,
+	};
+	uint64_t at[4];
+	tap_ok(arch_x86_64.references(code, sizeof(code), 0x401000, at, 4) == 2 &&
+	       at[0] == 0x402007 && at[1] == 0x401007, "operands relative to their instruction");
+	tap_ok(arch_x86_64.references(code, sizeof(code), 0x401000, at, 1) == 1 &&
+	       arch_x86_64.references(code, 6, 0x401000, at, 4) == 0,
+	       "no more than there is room for, and no incomplete one");
+}
+
 int main(void)
 {
 	calls();
@@ -115,5 +131,6 @@ int main(void)
 	plts();
 	roots();
 	prologues();
+	references();
 	return tap_done();
 }
