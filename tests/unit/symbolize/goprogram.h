@@ -61,25 +61,30 @@ static inline void goprogram_put_number(struct goprogram *g, uint64_t x, size_t 
 	goprogram_put(g, &x, n);
 }
 
-/* Makes its table; with is_pie the start of the code is left to a relocation. */
-static inline void goprogram_make(struct goprogram *g, enum goprogram_layout layout, bool is_pie)
+#define GOPROGRAM_FUNCTIONS 5
+static const char *const goprogram_names[GOPROGRAM_FUNCTIONS] = {
+	"runtime.goexit", "runtime.systemstack", "runtime.worker.func1", "runtime.worker",
+	"main.outer",
+};
+
+/* Makes its table with other names; with is_pie the start of the code is left to a relocation. */
+static inline void goprogram_make_as(struct goprogram *g, enum goprogram_layout layout,
+				     bool is_pie, const char *const *names)
 {
 	static const uint32_t magic[] = { 0xfffffffa, 0xfffffff0, 0xfffffff1 };
-	static const struct { uint8_t at, flags, steps; const char *name; } f[] = {
-		{ 0x00, 1, 1, "runtime.goexit" }, { 0x20, 6, 1, "runtime.systemstack" },
-		{ 0x40, 0, 5, "runtime.worker.func1" }, { 0x60, 0, 1, "runtime.worker" },
-		{ 0x80, 0, 1, "main.outer" },
+	static const struct { uint8_t at, flags, steps; } f[GOPROGRAM_FUNCTIONS] = {
+		{ 0x00, 1, 1 }, { 0x20, 6, 1 }, { 0x40, 0, 5 }, { 0x60, 0, 1 }, { 0x80, 0, 1 },
 	};
 	/* from 1 on: 0 for 127 bytes; from 5 on: 0 for 4 bytes, 16 for 120 */
 	static const uint8_t steps[] = { 0, 2, 127, 0, 0, 2, 4, 32, 120, 0, 0, 0 };
-	enum { N = sizeof(f) / sizeof(f[0]) };
+	enum { N = GOPROGRAM_FUNCTIONS };
 	bool is_old = layout == GOPROGRAM_1_16;
 	size_t n = is_old ? 8 : 4, n_header = is_old ? 64 : 72;
 	uint32_t name[N];
 	*g = (struct goprogram){ .n_table = n_header };
 	for (size_t i = 0; i < N; i++) {
 		name[i] = (uint32_t)(g->n_table - n_header);
-		goprogram_put(g, f[i].name, strlen(f[i].name) + 1);
+		goprogram_put(g, names[i], strlen(names[i]) + 1);
 	}
 	g->n_table = (g->n_table + 7) & ~(size_t)7;
 	size_t steps_off = g->n_table, functions;
@@ -110,6 +115,11 @@ static inline void goprogram_make(struct goprogram *g, enum goprogram_layout lay
 		goprogram_put_number(g, is_pie ? 0 : GOCODE_TEXT, 8);
 	goprogram_put(g, offsets, sizeof(offsets));
 	g->n_table = end;
+}
+
+static inline void goprogram_make(struct goprogram *g, enum goprogram_layout layout, bool is_pie)
+{
+	goprogram_make_as(g, layout, is_pie, goprogram_names);
 }
 
 #endif
