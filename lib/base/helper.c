@@ -122,6 +122,12 @@ static void send_answer(int socket_fd, const void *answer, size_t n, int fd)
 	sendmsg(socket_fd, &m, MSG_NOSIGNAL);
 }
 
+__attribute__((noreturn)) static void leave(void)
+{
+	for (;;)
+		syscall(SYS_exit_group, 0);
+}
+
 __attribute__((noreturn)) static void help(const struct helper_job *job, int copy_fd,
 					   uint64_t n_bytes_max, int socket_fd)
 {
@@ -133,14 +139,12 @@ __attribute__((noreturn)) static void help(const struct helper_job *job, int cop
 	close_others(keep);
 	int fd = job->run(job->ctx, answer, copy_fd, n_bytes_max);
 	send_answer(socket_fd, answer, job->n_answer_bytes, fd);
-	for (;;)
-		syscall(SYS_exit_group, 0);
+	leave();
 }
 
 /* ---- waiting for it ----------------------------------------------------------- */
 
-/* Has a signal come that shall end the program, and that it holds back? */
-static bool is_asked_to_end(void)
+bool helper_is_asked_to_end(void)
 {
 	sigset_t set;
 	return sigpending(&set) == 0 && (sigismember(&set, SIGINT) == 1 ||
@@ -158,7 +162,7 @@ static bool await(int socket_fd, int copy_fd, uint64_t start_ns)
 		uint64_t took_ns = clock_monotonic_ns() - start_ns, may_ns = ANSWER_NS;
 		if (fstat(copy_fd, &st) == 0)
 			may_ns += (uint64_t)st.st_size * BYTE_NS;
-		if (took_ns > may_ns || took_ns > FILE_NS || is_asked_to_end())
+		if (took_ns > may_ns || took_ns > FILE_NS || helper_is_asked_to_end())
 			return false;
 	}
 }
@@ -178,8 +182,8 @@ static bool receive_answer(int socket_fd, void *ret, size_t n, int *ret_fd)
 	return true;
 }
 
-/* Never waits: even the end of a process may wait for a FUSE daemon. */
-static void let_go(struct helper_cost *cost, pid_t pid)
+/* Even the end of a process may wait for a FUSE daemon. */
+void helper_end(struct helper_cost *cost, pid_t pid)
 {
 	const struct timespec pause = { .tv_nsec = 200000 };
 	kill(pid, SIGKILL);
@@ -213,6 +217,12 @@ static uint64_t room_for_copy(const struct helper_cost *cost)
 	return left < HELPER_COPY_BYTES_MAX ? left : HELPER_COPY_BYTES_MAX;
 }
 
+/* As fork(2), but without a signal at its end. */
+static pid_t start(void)
+{
+	return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
+}
+
 static int ask(struct helper_cost *cost, const struct helper_job *job, int copy_fd,
 	       void *ret_answer, int *ret_fd)
 {
@@ -221,8 +231,7 @@ static int ask(struct helper_cost *cost, const struct helper_job *job, int copy_
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return -errno;
 	CLEANUP_CLOSE int ours = fds[0], theirs = fds[1];
-	/* As fork(2), but without a signal at its end. */
-	pid_t pid = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
+	pid_t pid = start();
 	if (pid == 0)
 		help(job, copy_fd, room_for_copy(cost), theirs);
 	if (pid < 0)
@@ -231,7 +240,7 @@ static int ask(struct helper_cost *cost, const struct helper_job *job, int copy_
 	bool has_answered = await(ours, copy_fd, start_ns);
 	int r = !has_answered ? -ETIMEDOUT
 		: receive_answer(ours, ret_answer, job->n_answer_bytes, ret_fd) ? 0 : -EIO;
-	let_go(cost, pid);
+	helper_end(cost, pid);
 	*(has_answered ? &cost->waited_ns : &cost->missed_ns) += clock_monotonic_ns() - start_ns;
 	return r;
 }
@@ -255,4 +264,27 @@ int helper_ask(struct helper_cost *cost, const struct helper_job *job, void *ret
 		cost->n_copied_bytes += (uint64_t)st.st_size;
 	*ret_copy = TAKE_FD(copy);
 	return 0;
+}
+
+/* ---- one that stays ------------------------------------------------------------- */
+
+pid_t helper_start(const struct helper_server *s, int *ret_fd)
+{
+	int fds[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return -errno;
+	CLEANUP_CLOSE int ours = fds[0], theirs = fds[1];
+	pid_t pid = start();
+	if (pid == 0) {
+		/* The end of the thread that has started it is not the end of the program: only
+		 * the socket tells. */
+		const int keep[KEEP_MAX] = { s->keep_fd, theirs, -1, -1 };
+		close_others(keep);
+		s->serve(s->ctx, theirs);
+		leave();
+	}
+	if (pid < 0)
+		return -errno;
+	*ret_fd = TAKE_FD(ours);
+	return pid;
 }

@@ -12,6 +12,7 @@
  * sees it, so a program that uses the library does not notice it.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -51,6 +52,24 @@ int helper_ask(struct helper_cost *cost, const struct helper_job *job, void *ret
 /* For run: copies the regular file that is open as fd, as long as it is now.  0 or -errno; -EFBIG:
  * it has more bytes.  *ret_st is its state. */
 int helper_copy(int fd, int copy_fd, uint64_t n_bytes_max, struct stat *ret_st);
+
+/* A helper that stays. */
+struct helper_server {
+	/* Runs in the helper, under the rules of helper_job.run, and returns when its end of a
+	 * stream socket has no other end any more. */
+	void (*serve)(void *ctx, int socket_fd);
+	void *ctx;
+	int keep_fd;               /* a descriptor that serve needs; -1: none */
+};
+
+/* Starts it.  Returns its id, with our end of the socket in *ret_fd, or -errno. */
+pid_t helper_start(const struct helper_server *s, int *ret_fd);
+
+/* Ends it, and never waits for one that is stuck.  It counts as stuck until helper_reap. */
+void helper_end(struct helper_cost *cost, pid_t pid);
+
+/* Has a signal come that shall end the program, and that the program holds back? */
+bool helper_is_asked_to_end(void);
 
 /* Waits for helpers that have ended. */
 void helper_reap(struct helper_cost *cost);
