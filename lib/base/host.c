@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/foreign.h"
+#include "base/remotemem.h"
 #include "base/rights.h"
 #include "base/vec.h"
 
@@ -37,12 +38,15 @@ int host_open(struct host *h, const char *root, const char *proc, const char *sy
 		}
 	}
 	tmp.foreign = foreign_new();
+	tmp.memory = remotemem_new(tmp.fd[HOST_PROC]);
 	*h = tmp;
 	return 0;
 }
 
 void host_close(struct host *h)
 {
+	remotemem_free(h->memory);
+	h->memory = NULL;
 	for (int i = 0; i < HOST_N_DIRS; i++) {
 		if (h->fd[i] >= 0)
 			close(h->fd[i]);

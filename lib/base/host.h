@@ -11,6 +11,7 @@
 
 struct err;
 struct foreign;
+struct remotemem;
 
 enum host_dir { HOST_ROOT, HOST_PROC, HOST_SYS, HOST_N_DIRS };
 
@@ -18,6 +19,7 @@ struct host {
 	int fd[HOST_N_DIRS];                /* O_PATH folders */
 	char path[HOST_N_DIRS][256];        /* their names, for messages and libelf */
 	struct foreign *foreign;            /* for foreign_open; NULL: out of memory */
+	struct remotemem *memory;           /* of other processes; NULL: out of memory */
 };
 
 /* Opens the folders; NULL means "/", "/proc", "/sys".  /sys may be missing: its fd is -1 then, and

@@ -289,7 +289,7 @@ static void add_registry(struct applabels *a, struct applabels_process *p, uint6
 {
 	struct registry r = { 0 };
 	apptimes_init(&r.times, a->budget);
-	labelmem_init(&r.mem, p->pid, addr);
+	labelmem_init(&r.mem, a->host ? a->host->memory : NULL, p->pid, addr);
 	r.mem.read = a->read;
 	r.mem.read_ctx = a->read_ctx;
 	if (!VEC_PUSH(&p->registry, r))

@@ -43,7 +43,7 @@ struct applabels {
 	struct appvalues values;   /* is_taken may be set */
 	struct applabels_stats stats;
 	/* private */
-	labelmem_read_fn *read;    /* for tests; NULL: process_vm_readv(2) */
+	labelmem_read_fn *read;    /* for tests; or NULL */
 	void *read_ctx;
 	struct labelmem_clock clock;
 	struct idmap process;      /* struct applabels_process by pid */

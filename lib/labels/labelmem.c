@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/host.h"
-#include "base/rights.h"
+#include "base/remotemem.h"
 #include "proc/idmap.h"
 
 #define CPROF_LABELS_FORMAT_ONLY
@@ -42,9 +42,9 @@ struct head {
 _Static_assert(sizeof(struct head) == offsetof(struct cprof_labels_thread, reserved),
 	       "the beginning of struct cprof_labels_thread");
 
-void labelmem_init(struct labelmem *m, uint32_t pid, uint64_t addr)
+void labelmem_init(struct labelmem *m, struct remotemem *memory, uint32_t pid, uint64_t addr)
 {
-	*m = (struct labelmem){ .pid = pid, .addr = addr };
+	*m = (struct labelmem){ .memory = memory, .pid = pid, .addr = addr };
 }
 
 void labelmem_done(struct labelmem *m)
@@ -137,9 +137,7 @@ static long read_pieces(const struct labelmem *m, const struct iovec *local, siz
 {
 	if (m->read)
 		return m->read(m->read_ctx, m->pid, local, n_local, remote, n_remote);
-	CLEANUP_RIGHTS bool raised = rights_raise();
-	long n = process_vm_readv((pid_t)m->pid, local, n_local, remote, n_remote, 0);
-	return n < 0 ? -errno : n;
+	return remotemem_read(m->memory, m->pid, local, n_local, remote, n_remote);
 }
 
 static long read_at(const struct labelmem *m, uint64_t addr, void *buf, size_t n_bytes)

@@ -16,6 +16,7 @@
 
 struct host;
 struct idmap;
+struct remotemem;
 
 /* Changes of each thread kept until labelmem_drain; more are lost (CPROF_LABELS_RING). */
 #define LABELMEM_RING 256u
@@ -41,7 +42,8 @@ struct labelmem_thread {
 struct labelmem {
 	uint32_t pid;              /* or any living thread of it, whose memory is read */
 	uint64_t addr;             /* of the registry */
-	labelmem_read_fn *read;    /* NULL: process_vm_readv(2) */
+	struct remotemem *memory;  /* borrowed; how it is read */
+	labelmem_read_fn *read;    /* for tests: instead of memory; or NULL */
 	void *read_ctx;
 	/* private */
 	uint32_t clock;            /* enum cprof_labels_clock; 0: not begun yet */
@@ -66,7 +68,7 @@ struct labelmem_sink {
 	void *ctx;
 };
 
-void labelmem_init(struct labelmem *m, uint32_t pid, uint64_t addr);
+void labelmem_init(struct labelmem *m, struct remotemem *memory, uint32_t pid, uint64_t addr);
 void labelmem_done(struct labelmem *m);
 
 /* Call it once, and again shortly before each labelmem_drain: takes one more pair of times. */

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/foreign.h"
 #include "base/host.h"
+#include "base/remotemem.h"
 #include "base/rights.h"
 
 #include <elf.h>
@@ -211,17 +212,13 @@ long dsofile_read_vdso(const struct host *h, uint32_t pid, uint64_t start, uint6
 {
 	if (start >= end || end - start > VDSO_BYTES_MAX)
 		return -EINVAL;
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/mem",
-					      host_live_thread(h, pid));
-	if (fd < 0)
-		return fd;
 	size_t n = (size_t)(end - start);
 	CLEANUP_FREE void *image = malloc(n);
 	if (!image)
 		return -ENOMEM;
-	ssize_t got = pread(fd, image, n, (off_t)start);
+	long got = remotemem_read_file(h->memory, host_live_thread(h, pid), image, n, start);
 	if (got < 0)
-		return -errno;
+		return got;
 	if ((size_t)got != n)
 		return -EIO;
 	*ret_image = TAKE_PTR(image);

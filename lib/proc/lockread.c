@@ -5,7 +5,8 @@
 
 #include "proc/lockread.h"
 
-#include "base/rights.h"
+#include "base/host.h"
+#include "base/remotemem.h"
 
 #include <linux/futex.h>
 #include <sys/uio.h>
@@ -52,13 +53,12 @@ uint32_t lockread_holder(const struct lockread_wait *w, const uint32_t word[LOCK
 	return is_mutex ? word[WORD_OWNER] & FUTEX_TID_MASK : 0;
 }
 
-uint32_t lockread_holder_now(uint32_t pid, const struct lockread_wait *w)
+uint32_t lockread_holder_now(const struct host *h, uint32_t pid, const struct lockread_wait *w)
 {
 	uint32_t word[LOCKREAD_WORDS] = { 0 };
 	const struct iovec local = { word, sizeof(word) };
 	const struct iovec remote = { (void *)(uintptr_t)w->address, sizeof(word) };
-	CLEANUP_RIGHTS bool raised = rights_raise();
-	if (process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0) < (ssize_t)sizeof(*word))
+	if (remotemem_read(h->memory, pid, &local, 1, &remote, 1) < (long)sizeof(*word))
 		return 0;
 	return lockread_holder(w, word);
 }

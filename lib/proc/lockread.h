@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct host;
+
 /* A call that waits; all zeros: there is none. */
 struct lockread_wait {
 	uint64_t address;       /* of the futex word */
@@ -34,6 +36,6 @@ bool lockread_wait(const uint64_t arg[3], struct lockread_wait *ret);
 uint32_t lockread_holder(const struct lockread_wait *w, const uint32_t word[LOCKREAD_WORDS]);
 
 /* The same by the memory of a process that goes on.  0 also if the memory may not be read. */
-uint32_t lockread_holder_now(uint32_t pid, const struct lockread_wait *w);
+uint32_t lockread_holder_now(const struct host *h, uint32_t pid, const struct lockread_wait *w);
 
 #endif

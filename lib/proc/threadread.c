@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/remotemem.h"
 #include "source/record.h"
 
 #include <errno.h>
@@ -64,7 +65,6 @@ static bool open_process(const struct host *h, uint32_t pid, struct threadread *
 		return true;
 	threadread_close(t);
 	t->task_fd = host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%u/task", pid);
-	t->mem_fd = -1;
 	if (t->task_fd < 0)
 		return false;
 	t->open_pid = pid;
@@ -83,8 +83,6 @@ void threadread_close(struct threadread *t)
 	if (!t->open_pid)
 		return;
 	close(t->task_fd);
-	if (t->mem_fd >= 0)
-		close(t->mem_fd);
 	t->open_pid = 0;
 }
 
@@ -141,9 +139,9 @@ static size_t stack_bytes(const struct threadread *t)
 
 static size_t read_stack(const struct host *h, uint32_t tid, uint64_t sp, struct threadread *t)
 {
-	if (t->mem_fd < 0)
-		t->mem_fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/mem", tid);
-	ssize_t n = t->mem_fd < 0 ? 0 : pread(t->mem_fd, t->stack, stack_bytes(t), (off_t)sp);
+	const struct iovec local = { t->stack, stack_bytes(t) };
+	const struct iovec remote = { (void *)(uintptr_t)sp, stack_bytes(t) };
+	long n = remotemem_read(h->memory, tid, &local, 1, &remote, 1);
 	return n > 0 ? (size_t)n & ~(size_t)7 : 0;
 }
 

@@ -40,7 +40,7 @@ struct threadread {
 	uint64_t from_ns, to_ns;
 	/* Private: the open files of one process, and what the record borrows. */
 	uint32_t open_pid;      /* 0: none */
-	int task_fd, mem_fd;
+	int task_fd;
 	uint64_t reg[2];
 	uint64_t stack[THREADREAD_STACK_BYTES_MAX / 8];
 };

@@ -6,6 +6,8 @@
 
 #include "cprof-import.h"
 #include "cprof.h"
+#include "base/host.h"
+#include "base/remotemem.h"
 #include "engine/engine.h"
 #include "profile/names.h"
 #include "source/source.h"
@@ -13,7 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum object { CALLER, ENGINE, SOURCE, NAMES, STATS, IMPORT, EVENT };
+enum object { CALLER, ENGINE, SOURCE, NAMES, STATS, IMPORT, MEMORY, EVENT };
 
 struct row {
 	struct cprof_loss loss;
@@ -28,6 +30,7 @@ struct row {
 #define IN_NAMES(field) COUNTER(NAMES, names, files.field)
 #define IN_STATS(field) COUNTER(STATS, cprof_stats, field)
 #define IN_IMPORT(field) COUNTER(IMPORT, cprof_import_stats, field)
+#define IN_MEMORY(field) COUNTER(MEMORY, remotemem_stats, field)
 #define IN_EVENT(field) COUNTER(EVENT, cprof_event_stats, field)
 
 #define ABSENT CPROF_LOSS_ABSENT
@@ -80,6 +83,9 @@ static const struct row table[] = {
 	{ { "labels_denied", "processes whose labels may not be read", NULL,
 	    "start them with cprof record, or grant CAP_SYS_PTRACE: see cprof doctor",
 	    SHOWN, ABSENT, true }, IN_ENGINE(app.stats.n_denied) },
+	{ { "memory_unanswered", "processes whose memory did not answer in time (FUSE, "
+	    "userfaultfd): labels and parts of stacks are missing", "-v shows which", NULL,
+	    STRICT, ABSENT, true }, IN_MEMORY(n_stuck) },
 	{ { "undecodable", "records that could not be decoded", NULL, NULL,
 	    STRICT, SHOWN, true }, IN_SOURCE(n_undecodable) },
 	{ { "foreign_ids", "records of an event that the file does not describe", NULL, NULL,
@@ -162,9 +168,14 @@ static uint64_t read_counter(const struct row *row, const void *object)
 
 void losses_collect(const struct losses_from *from, struct cprof_losses *ret)
 {
+	const struct host *host = from->engine ? from->engine->options.host : NULL;
+	struct remotemem_stats memory = { 0 };
+	if (host && host->memory)
+		memory = remotemem_stats(host->memory);
 	const void *object[] = {
 		[ENGINE] = from->engine, [SOURCE] = from->source, [NAMES] = from->names,
-		[STATS] = from->stats, [IMPORT] = from->import, [EVENT] = NULL,
+		[STATS] = from->stats, [IMPORT] = from->import,
+		[MEMORY] = &memory, [EVENT] = NULL,
 	};
 	*ret = (struct cprof_losses){ 0 };
 	for (size_t i = 0; i < N_ROWS; i++)

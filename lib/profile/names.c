@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/radix.h"
+#include "base/remotemem.h"
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "profile/fetch.h"
@@ -445,6 +446,8 @@ static int resolve_list(struct engine *g, const struct names_options *options, s
 	}
 	symkernel_close(kernel);
 	jit_explain(&g->jit, o.log);
+	if (g->options.host)
+		remotemem_explain(g->options.host->memory, o.log);
 	/* The number falls when a file can be opened later. */
 	uint64_t n_jit = jit_n_no_descriptor(&g->jit);
 	n->files.n_no_descriptor += n_jit - n->n_jit_no_descriptor;

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "base/remotemem.h"
 #include "symbolize/unwind/unwind-call.h"
 #include "symbolize/unwind/unwind-memo.h"
 
@@ -103,12 +104,11 @@ bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_n
 		d->buf = malloc(COPY_BYTES_MAX + STACK_MEMORY_BYTES_MAX);
 	if (!d->buf || !take_bytes(d, time_ns, n_check + more))
 		return false;
-	CLEANUP_CLOSE int fd = host_open_file(d->host, HOST_PROC, O_RDONLY, "%u/mem", tid);
-	if (fd < 0)
-		return false;
 	uint8_t *tail = d->buf + n - n_check;
-	ssize_t got = pread(fd, tail, n_check + more, (off_t)(sp + n - n_check));
-	if (got <= (ssize_t)n_check)
+	const struct iovec local = { tail, n_check + more };
+	const struct iovec remote = { (void *)(uintptr_t)(sp + n - n_check), n_check + more };
+	long got = remotemem_read(d->host->memory, tid, &local, 1, &remote, 1);
+	if (got <= (long)n_check)
 		return false;
 	if (is_first) {
 		if (memcmp(tail, in->stack + n - n_check, n_check) != 0)

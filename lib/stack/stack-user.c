@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "base/remotemem.h"
 #include "proc/procs-space.h"
 #include "proc/jit.h"
 #include "source/record.h"
@@ -121,9 +122,7 @@ static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 	const struct lookup *l = ctx;
 	const uint32_t id[] = { l->tid, l->pid };
 	for (unsigned i = 0; l->u->host && i < 2; i++) {
-		CLEANUP_CLOSE int fd =
-			host_open_file(l->u->host, HOST_PROC, O_RDONLY, "%u/mem", id[i]);
-		ssize_t n = fd < 0 ? 0 : pread(fd, buf, n_bytes, (off_t)pc);
+		long n = remotemem_read_file(l->u->host->memory, id[i], buf, n_bytes, pc);
 		if (n > 0)
 			return (size_t)n;
 	}

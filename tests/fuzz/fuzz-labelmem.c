@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	struct memory memory = { data, size, 0 };
 	struct labelmem m;
-	labelmem_init(&m, 1, REGISTRY);
+	labelmem_init(&m, NULL, 1, REGISTRY);
 	m.read = read_memory;
 	m.read_ctx = &memory;
 	struct labelmem_clock clock = { .counter_is_clock = true, .n = 2 };

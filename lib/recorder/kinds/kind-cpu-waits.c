@@ -295,7 +295,7 @@ static void read_holder(struct engine *g, uint32_t pid, uint32_t tid,
 			const struct lockread_wait *lock)
 {
 	uint64_t from_ns = clock_monotonic_ns();
-	uint32_t holder = lockread_holder_now(pid, lock);
+	uint32_t holder = lockread_holder_now(g->options.host, pid, lock);
 	if (holder)
 		engine_add_holder(g, pid, tid, from_ns, clock_monotonic_ns(), holder);
 }

@@ -42,6 +42,7 @@ static void on_gap(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t n_changes
 	t->n_missed += n_changes;
 }
 
+static struct remotemem *memory;
 static struct labelmem_clock reader_clock;
 
 static enum labelmem_outcome drain(struct labelmem *m, struct told *t)
@@ -188,7 +189,7 @@ static void test_fork(struct labelmem *m)
 	if (child == 0) {
 		struct labelmem own;
 		struct told c = { .tid = (uint32_t)gettid() };
-		labelmem_init(&own, (uint32_t)getpid(),
+		labelmem_init(&own, memory, (uint32_t)getpid(),
 			      (uint64_t)(uintptr_t)&cprof_labels_registry);
 		bool ok = drain(&own, &c) == LABELMEM_READ && c.n == 0;
 		cprof_label_set("of", "child");
@@ -250,7 +251,7 @@ static char lying_chunk[CPROF_LABELS_CHUNK];
 static enum labelmem_outcome drain_lie(struct told *t)
 {
 	struct labelmem m;
-	labelmem_init(&m, (uint32_t)getpid(), (uint64_t)(uintptr_t)&lie);
+	labelmem_init(&m, memory, (uint32_t)getpid(), (uint64_t)(uintptr_t)&lie);
 	*t = (struct told){ 0 };
 	enum labelmem_outcome outcome = drain(&m, t);
 	labelmem_done(&m);
@@ -262,7 +263,7 @@ static int set_of_lie(uint32_t id)
 	struct labelmem m;
 	char buf[LABELMEM_SET_BYTES_MAX];
 	uint32_t n;
-	labelmem_init(&m, (uint32_t)getpid(), (uint64_t)(uintptr_t)&lie);
+	labelmem_init(&m, memory, (uint32_t)getpid(), (uint64_t)(uintptr_t)&lie);
 	return labelmem_set(&m, id, buf, &n);
 }
 
@@ -323,7 +324,7 @@ static void test_lies(void)
 	if (child == 0)
 		_exit(0);
 	waitpid(child, NULL, 0);
-	labelmem_init(&gone, (uint32_t)child, (uint64_t)(uintptr_t)&lie);
+	labelmem_init(&gone, memory, (uint32_t)child, (uint64_t)(uintptr_t)&lie);
 	tap_int(drain(&gone, &t), LABELMEM_GONE, "a process that is gone");
 }
 
@@ -332,10 +333,11 @@ int main(void)
 	struct host host;
 	if (host_open(&host, NULL, NULL, NULL, NULL) < 0)
 		return 1;
+	memory = host.memory;
 	labelmem_clock_init(&reader_clock, &host);
 	labelmem_clock_tick(&reader_clock);
 	struct labelmem m;
-	labelmem_init(&m, (uint32_t)getpid(), (uint64_t)(uintptr_t)&cprof_labels_registry);
+	labelmem_init(&m, memory, (uint32_t)getpid(), (uint64_t)(uintptr_t)&cprof_labels_registry);
 	struct told t = { 0 };
 	tap_int(drain(&m, &t), LABELMEM_NOTHING, "before the first label there is nothing");
 	test_changes(&m);

@@ -1,5 +1,6 @@
 /* Words of mutexes, as glibc and musl have them. */
 #include "proc/lockread.h"
+#include "base/host.h"
 #include "tests/unit/tap.h"
 
 #include <linux/futex.h>
@@ -68,16 +69,21 @@ static void test_words(void)
 static void test_mutex(void)
 {
 #ifdef __GLIBC__
+	struct host host;
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	const struct lockread_wait w = { (uint64_t)(uintptr_t)&mutex, FUTEX_WAIT, 2 };
 	const struct lockread_wait nowhere = { 16, FUTEX_WAIT, 2 };
-	tap_int(lockread_holder_now((uint32_t)getpid(), &w), 0, "nobody has the mutex");
+	if (host_open(&host, NULL, NULL, NULL, NULL) < 0)
+		return;
+	tap_int(lockread_holder_now(&host, (uint32_t)getpid(), &w), 0, "nobody has the mutex");
 	pthread_mutex_lock(&mutex);
-	tap_int(lockread_holder_now((uint32_t)getpid(), &w), syscall(SYS_gettid),
+	tap_int(lockread_holder_now(&host, (uint32_t)getpid(), &w), syscall(SYS_gettid),
 		"this thread has it");
 	pthread_mutex_unlock(&mutex);
-	tap_int(lockread_holder_now((uint32_t)getpid(), &nowhere), 0, "there is no such memory");
-	tap_int(lockread_holder_now(999999999, &w), 0, "and no such process");
+	tap_int(lockread_holder_now(&host, (uint32_t)getpid(), &nowhere), 0,
+		"there is no such memory");
+	tap_int(lockread_holder_now(&host, 999999999, &w), 0, "and no such process");
+	host_close(&host);
 #endif
 }
 

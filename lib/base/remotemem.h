@@ -1,0 +1,51 @@
+#ifndef CPROF_BASE_REMOTEMEM_H
+#define CPROF_BASE_REMOTEMEM_H
+
+/*
+ * Reads the memory of other processes with a deadline.
+ *
+ * A page may belong to a file whose file system never answers (FUSE needs no privileges), or to a
+ * process that handles its own page faults (userfaultfd(2)).  A thread that reads such a page
+ * waits, and SIGKILL cannot end it.  So a program could stop the profiler that looks at it for
+ * ever.
+ *
+ * Memory is therefore read by a helper process, unless the other process may do with us what it
+ * likes anyway: it has our user and our namespaces, or we have no right to read what others own.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+struct log;
+struct remotemem;
+
+/* What could not be read because there was no answer in time. */
+struct remotemem_stats {
+	uint32_t n_stuck;       /* processes: their memory is not read again */
+	uint32_t n_refused;     /* reads since there are too many of them */
+};
+
+/* proc_fd: /proc, borrowed.  NULL: out of memory; then every read fails with -ENOMEM. */
+struct remotemem *remotemem_new(int proc_fd);
+void remotemem_free(struct remotemem *m);
+
+/*
+ * As process_vm_readv(2): reads the remote pieces, at most IOV_MAX, one after the other into the
+ * local ones.  Returns the number of bytes up to the first that cannot be read, or
+ * -errno; -ETIMEDOUT: there was no answer in time, now or before.
+ */
+long remotemem_read(struct remotemem *m, uint32_t pid, const struct iovec *local, size_t n_local,
+		    const struct iovec *remote, size_t n_remote);
+
+/* The same by /proc/TID/mem, which shows pages without the right to read, too.  tid: a process, or
+ * one of its threads. */
+long remotemem_read_file(struct remotemem *m, uint32_t tid, void *buf, size_t n_bytes,
+			 uint64_t address);
+
+/* Names the stuck ones. */
+void remotemem_explain(const struct remotemem *m, const struct log *log);
+
+struct remotemem_stats remotemem_stats(const struct remotemem *m);
+
+#endif

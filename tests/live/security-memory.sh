@@ -1,0 +1,83 @@
+#!/bin/sh
+# Programs of another user whose memory belongs to a file system that does not answer: reading it
+# would stop cprof for ever, and even SIGKILL could not end it.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need_root
+need setpriv
+[ -c /dev/fuse ] || skip_all 'no /dev/fuse here'
+
+mkdir fs
+head -c 2000000 /dev/zero >zeros.keep
+cp "$CPROF_PROG/stuckmem" "$CPROF_PROG/labelled" .
+chmod 755 . stuckmem labelled
+nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+at_end "umount -l '$T/fs' 2>/dev/null"
+
+# stuck MODE: a program of nobody's; sets $target and $fs
+stuck() {
+	: >fs.keep
+	: >ready.keep
+	background "$CPROF_PROG/stuckfs" "$T/fs" zeros.keep >fs.keep
+	fs=$pid
+	wait_for 10 grep -q ready fs.keep || skip_all 'stuckfs cannot be mounted'
+	background $nobody ./stuckmem fs/file "$1" >ready.keep
+	target=$pid
+	wait_for 10 grep -q ready ready.keep || fail "stuckmem $1 starts"
+	kill -USR1 "$fs"
+}
+unstuck() {
+	kill -KILL "$target" "$fs"
+	wait "$target" "$fs" 2>/dev/null
+	umount -l fs
+}
+# recorded WHAT ARGUMENTS...
+recorded() {
+	what=$1
+	shift
+	run timeout -k 1 20 "$CPROF" record -v -p "$target" --duration 400ms -o p.pb.gz "$@"
+	is "$status" 0 "$what: cprof ends, with a profile"
+	like err '1 process whose memory did not answer' "$what: it says so"
+	like err "process $target: its memory did not answer" "$what: -v shows which process"
+	rm -f p.pb.gz
+}
+
+stuck stack
+recorded 'frames of a thread that runs' -e task-clock
+run timeout -k 1 20 "$CPROF" record --strict -p "$target" --duration 200ms -e task-clock -o p.pb.gz
+is "$status" 2 '--strict fails'
+rm -f p.pb.gz
+env --default-signal=INT "$CPROF" record -p "$target" -e task-clock -o p.pb.gz >out 2>err &
+cprof_pid=$!
+tap_pids="$tap_pids $cprof_pid"
+sleep 0.5
+kill -INT $cprof_pid
+ended() { ! [ -e "/proc/$cprof_pid/exe" ]; }
+check 'SIGINT ends it' wait_for 5 ended
+wait $cprof_pid
+is $? 0 'with a profile'
+rm -f p.pb.gz
+unstuck
+
+stuck wait
+recorded 'frames of a thread that waits' -e off-cpu
+unstuck
+
+stuck lock
+recorded 'the lock that a thread waits for' -e block --locks
+unstuck
+
+stuck labels
+background $nobody ./labelled 2 3000 1000 10000 >/dev/null
+labelled=$pid
+run timeout -k 1 20 "$CPROF" record -p "$target,$labelled" --duration 600ms -e task-clock -o p.pb.gz
+is "$status" 0 'labels: cprof ends, with a profile'
+like err '1 process whose memory did not answer' 'it says so'
+profile 'the labels of other programs are there' p.pb.gz \
+	"any(labels.get('task') for _, _, labels in p.samples)"
+rm -f p.pb.gz
+unstuck
+kill -KILL "$labelled"
+rm -f stuckmem labelled
+rmdir fs
+finish
