@@ -212,11 +212,14 @@ static int record_step(struct loop *l, struct err *e)
 		fds[n++] = rec->control.fd;
 	if (rec->parts.pid)
 		fds[n++] = rec->parts.fd;
-	int state = cprof_recorder_step(rec->recorder, step_ms(l), fds, n, NULL, e);
+	bool ready[3] = { false };
+	int state = cprof_recorder_step(rec->recorder, step_ms(l), fds, n, ready, e);
 	if (state < 0)
 		return state;
 	int r = take_commands(l, e);
-	take_signals(l);
+	/* SIGCHLD reports the end of the command. */
+	if (ready[0])
+		take_signals(l);
 	l->over |= state == CPROF_TARGET_GONE || clock_monotonic_ns() >= l->end_ns;
 	if (r < 0 || l->over)
 		return r;
