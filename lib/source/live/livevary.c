@@ -25,6 +25,7 @@
 #define PERIODS_PER_CHANGE 100u
 #define CHANGE_NS_MIN 20000000u        /* wake-ups cost as well, */
 #define CHANGE_NS_PER_FD 1000000u      /* and each descriptor interrupts its CPU */
+#define WAKE_NS_MIN 50000000u          /* a change alone is not worth a wake-up earlier than this */
 #define WIDTH 0.25
 
 static bool is_varied(const struct live *l, const struct live_fd *f)
@@ -162,6 +163,7 @@ int livevary_step(struct live *l, uint64_t now)
 	if (now >= v->due_ns && (change_active(l, v->distance_ns) ||
 				 l->options.scope == LIVE_CGROUP))
 		v->due_ns = now + v->distance_ns;
-	return v->due_ns > now ? (int)((v->due_ns - now) / 1000000) + 1
-			       : (int)(v->distance_ns / 1000000);
+	uint64_t late = v->distance_ns < WAKE_NS_MIN ? WAKE_NS_MIN - v->distance_ns : 0;
+	return v->due_ns > now ? (int)((v->due_ns + late - now) / 1000000) + 1
+			       : (int)((v->distance_ns + late) / 1000000);
 }

@@ -198,6 +198,12 @@ static void test_periods(void)
 	tap_int(livevary_step(l, 51000000), 101 - 50, "but not earlier");
 	tap_ok(livevary_step(l, 300000000) == 100 && l->vary.due_ns < 300000000,
 	       "and not while its CPU writes nothing");
+	l->event[0].attr.sample_freq = 10000;
+	l->vary.due_ns = 0;
+	l->ring[0].ring.tail += 8;
+	livevary_renew(l);
+	tap_int(livevary_step(l, 400000000), 51, "one of 10 kHz is worth a wake-up each 50 ms");
+	tap_int((long long)l->vary.due_ns, 420000000, "but changes after 20 if there is another");
 	l->event[0].attr.inherit = 1;
 	livevary_renew(l);
 	tap_int(livevary_step(l, 1), -1, "an inherited clock keeps its period");
