@@ -11,6 +11,8 @@
 struct source_ring {
 	int cpu;                  /* negative: it belongs to no CPU */
 	uint64_t size_bytes;      /* of its data */
+	uint64_t wakeup_bytes;    /* how full it is when its reader wakes up */
+	uint64_t share_bytes;     /* all rings could have this size; 0: no limit */
 	uint64_t taken_bytes;     /* taken out of it so far */
 	uint64_t peak_bytes;      /* the most that was in it since it was last asked */
 	uint64_t n_lost;          /* samples that did not fit so far, by its LOST records */

@@ -4,10 +4,10 @@
  * carry more does not lose samples over and over.
  *
  * Growth: the copies double when the ring would have carried the larger ones in the last seconds.
- * The reader wakes up when a quarter is full; what came on top of that shows how late it was, in
- * records.  As many larger records must fit beside that quarter, and one more.  Moreover the ring
- * must last a while at the rate of its bytes, unless these are so few that the copying costs the
- * target next to nothing.
+ * What was in the ring when its reader came, on top of what wakes the reader, shows how late it
+ * was, in records.  As many larger records must fit beside what wakes it, and one more.  Moreover
+ * the ring must last a while at the rate of its bytes, unless these are so few that the copying
+ * costs the target next to nothing.
  */
 
 #include "recorder/kinds/copyring.h"
@@ -30,12 +30,14 @@
 #define FORGET_NS_MIN (4 * SECOND)
 
 /*
- * A ring must last this long at the observed rate: its reader wakes when a quarter is full, and may
- * be late.  A reader with a real-time priority is late only by its own work, mostly opening files;
- * it reads a thousand samples in 15 ms.
+ * A ring must last this long at the observed rate: its reader wakes when a part of it is full, and
+ * may be late.  A reader with a real-time priority is late only by its own work, mostly opening
+ * files; it reads a thousand samples in 15 ms.
  */
 #define RING_NS_MIN (40 * MS)
 #define RING_NS_MIN_PROMPT (20 * MS)
+/* A ring that lasts this long needs few wake-ups. */
+#define RING_NS_WANTED (50 * MS)
 /* 64 KiB at the default rate: below one percent of a CPU. */
 #define BYTES_PER_S_CHEAP (80u << 20)
 
@@ -93,9 +95,9 @@ static bool is_carried(const struct copyring *c, const struct source_ring *seen,
 	uint64_t old = record_bytes(c->bytes), new = record_bytes(bytes);
 	uint64_t peak = c->now.peak_bytes > c->before.peak_bytes ? c->now.peak_bytes
 								  : c->before.peak_bytes;
-	uint64_t quarter = seen->size_bytes / 4;
-	uint64_t n_late = peak > quarter ? (peak - quarter) / old : 0;
-	uint64_t n_batch = (quarter + new - 1) / new;
+	uint64_t wakeup = seen->wakeup_bytes;
+	uint64_t n_late = peak > wakeup ? (peak - wakeup) / old : 0;
+	uint64_t n_batch = (wakeup + new - 1) / new;
 	if ((n_batch + n_late) * new > nearly_full(seen) ||
 	    (n_batch + n_late + 1) * new > seen->size_bytes)
 		return false;
@@ -111,8 +113,23 @@ static bool is_short(const struct copyring *c, const struct source_ring *seen, u
 {
 	struct source_ring larger = *seen;
 	larger.size_bytes = COPYRING_RING_BYTES_MAX;
+	larger.wakeup_bytes = COPYRING_RING_BYTES_MAX / 2;
 	return larger.size_bytes > seen->size_bytes &&
 	       is_carried(c, &larger, now_ns, bytes, is_prompt);
+}
+
+/*
+ * Each wake-up of the reader costs some dozen us and empties CPU caches.  With a ring of 16 MiB
+ * instead of 8, recording clang at 5 kHz took 5 % less CPU time; one of 32 MiB does not fit into
+ * caches and took as much as one of 8 (tests/bench/RESULTS.md).
+ */
+static bool is_brief(const struct copyring *c, const struct source_ring *seen, uint64_t now_ns)
+{
+	bool is_known = c->before.ns || now_ns - c->now.from_ns >= SECOND / 2;
+	bool is_fair = !seen->share_bytes || 2 * seen->size_bytes <= seen->share_bytes;
+	return is_known && is_fair && 2 * seen->size_bytes <= COPYRING_RING_BYTES_MAX &&
+	       (double)seen->size_bytes * (double)SECOND <
+		       (double)bytes_per_s(c, seen, now_ns) * (double)RING_NS_WANTED;
 }
 
 static uint32_t half_of(uint32_t bytes)
@@ -157,7 +174,9 @@ enum copyring_why copyring_look(struct copyring *c, const struct source_ring *se
 		return lost ? COPYRING_LOST : COPYRING_FULL;
 	}
 	uint32_t twice = c->bytes < wanted / 2 ? c->bytes * 2 : wanted;
-	if (c->bytes >= wanted || !is_observed(c, now_ns))
+	if (c->bytes >= wanted)
+		return is_brief(c, seen, now_ns) ? COPYRING_BRIEF : COPYRING_STAYS;
+	if (!is_observed(c, now_ns))
 		return COPYRING_STAYS;
 	if (!is_carried(c, seen, now_ns, twice, is_prompt))
 		return is_short(c, seen, now_ns, twice, is_prompt) ? COPYRING_SHORT

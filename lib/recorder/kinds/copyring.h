@@ -39,6 +39,7 @@ enum copyring_why {
 	COPYRING_LOST,
 	COPYRING_FULL,
 	COPYRING_SHORT,        /* only a larger ring carries the wanted copies */
+	COPYRING_BRIEF,        /* the ring fills so soon that waking its reader costs too much */
 };
 
 /* Rings become no larger than this. */
@@ -46,7 +47,8 @@ enum copyring_why {
 
 /*
  * Looks at a ring, and chooses the size of its copies: *ret_bytes, which the caller puts in force
- * and confirms by copyring_changed.  A larger ring would help with LOST, FULL and SHORT.  wanted:
+ * and confirms by copyring_changed.  A larger ring would help with LOST, FULL, SHORT and
+ * BRIEF.  wanted:
  * what the stacks need.  is_prompt: the reader has a real-time priority.
  */
 enum copyring_why copyring_look(struct copyring *c, const struct source_ring *seen, uint64_t now_ns,

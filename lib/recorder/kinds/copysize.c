@@ -98,14 +98,15 @@ static const char *reason(enum copyring_why why)
 	       why == COPYRING_FULL ? "the ring was nearly full" : "stacks are longer";
 }
 
-/* The ring becomes four times as large, or twice. */
+/* The ring becomes so many times as large, or twice. */
 static void grow_ring(struct copysize *z, struct source *s, size_t i,
-		      const struct source_ring *seen, const struct log *log, uint64_t now_ns)
+		      const struct source_ring *seen, uint64_t times, const struct log *log,
+		      uint64_t now_ns)
 {
 	struct copyring *c = &z->ring[i];
 	struct err e;
 	int r = -ENOSPC;
-	for (uint64_t times = 4; times > 1 && r == -ENOSPC; times /= 2)
+	for (; times > 1 && r == -ENOSPC; times /= 2)
 		if (seen->size_bytes * times <= COPYRING_RING_BYTES_MAX)
 			r = source_grow_ring(s, i, seen->size_bytes * times, &e);
 	c->is_grown = r == -ENOSPC;
@@ -168,7 +169,7 @@ static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prom
 		change_copies(z, s, i, &seen, why, bytes, log, now_ns);
 	/* The smaller copies make do until the ring is larger. */
 	if (why != COPYRING_STAYS && why != COPYRING_GROWS && !z->has_fixed_rings && !c->is_grown)
-		grow_ring(z, s, i, &seen, log, now_ns);
+		grow_ring(z, s, i, &seen, why == COPYRING_BRIEF ? 2 : 4, log, now_ns);
 }
 
 static void adapt_rings(struct copysize *z, struct source *s, const struct log *log,

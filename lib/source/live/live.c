@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "source/live/ringsize.h"
 #include "source/source-ring.h"
 
 #include <assert.h>
@@ -536,6 +537,8 @@ static bool live_ring(struct source *s, size_t i, struct source_ring *ret)
 	struct live_ring *r = &l->ring[i];
 	*ret = (struct source_ring){
 		.cpu = r->cpu, .size_bytes = r->ring.n_data_bytes,
+		.share_bytes = l->options.rings_bytes / l->n_rings,
+		.wakeup_bytes = ringsize_wakeup(r->ring.n_data_bytes),
 		.taken_bytes = r->past_bytes + r->ring.tail,
 		.peak_bytes = r->ring.peak, .n_lost = r->n_lost,
 	};

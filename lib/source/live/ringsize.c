@@ -18,6 +18,9 @@
 
 #define LEAST (128 * KIB)
 
+/* From this size on, half a ring is reserve enough for a reader that is late. */
+#define LARGE (8 * MIB)
+
 uint64_t ringsize_choose(const struct ringsize *z)
 {
 	bool is_fast = z->rate_hz >= FAST_HZ_MIN && z->rate_hz <= FAST_HZ_MAX;
@@ -27,4 +30,9 @@ uint64_t ringsize_choose(const struct ringsize *z)
 	while (bytes > LEAST && z->budget_bytes && bytes * z->n_rings > z->budget_bytes)
 		bytes /= 2;
 	return bytes;
+}
+
+uint64_t ringsize_wakeup(uint64_t n_bytes)
+{
+	return n_bytes < LARGE ? n_bytes / 4 : n_bytes / 2;
 }

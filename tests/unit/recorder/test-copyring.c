@@ -13,7 +13,7 @@ static bool is_prompt;
 static void begin(uint32_t bytes, uint64_t size_bytes)
 {
 	ring = (struct copyring){ .bytes = bytes };
-	seen = (struct source_ring){ .size_bytes = size_bytes };
+	seen = (struct source_ring){ .size_bytes = size_bytes, .wakeup_bytes = size_bytes / 4 };
 	now_ns = 1000 * MS;
 	is_prompt = true;
 }
@@ -165,11 +165,39 @@ static void test_short(void)
 	tap_int(why, COPYRING_LOST, "  need a larger ring, too");
 }
 
+/* A ring that fills fast is worth a larger one, even if it carries all copies. */
+static void test_brief(void)
+{
+	enum copyring_why why;
+	begin(WANTED, 8192 * KIB);
+	pass(400, 5000, 32);
+	look(&why);
+	tap_int(why, COPYRING_STAYS, "a ring that lasts 25 ms: observed for a while");
+	pass(400, 5000, 32);
+	look(&why);
+	tap_int(why, COPYRING_BRIEF, "  then a larger one would cost less");
+	seen.share_bytes = 8192 * KIB;
+	look(&why);
+	tap_int(why, COPYRING_STAYS, "  but not all rings could have that size");
+	seen.share_bytes = 16384 * KIB;
+	look(&why);
+	tap_int(why, COPYRING_BRIEF, "  all could");
+	begin(WANTED, 8192 * KIB);
+	pass(1200, 2000, 16);
+	look(&why);
+	tap_int(why, COPYRING_STAYS, "a ring that lasts 60 ms stays");
+	begin(WANTED, COPYRING_RING_BYTES_MAX);
+	pass(1200, 9000, 32);
+	look(&why);
+	tap_int(why, COPYRING_STAYS, "so does the largest ring");
+}
+
 int main(void)
 {
 	test_sizes();
 	test_back_off();
 	test_relief();
 	test_short();
+	test_brief();
 	return tap_done();
 }

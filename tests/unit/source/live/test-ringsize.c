@@ -26,5 +26,8 @@ int main(void)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		tap_int((long long)(ringsize_choose(&table[i].z) / 1024), table[i].want_kib,
 			table[i].name);
+	tap_int((long long)ringsize_wakeup(512 << 10), 128 << 10, "the reader of a small ring "
+		"wakes up when a quarter is full");
+	tap_int((long long)ringsize_wakeup(8 * MIB), 4 * MIB, "that of a large one at a half");
 	return tap_done();
 }
