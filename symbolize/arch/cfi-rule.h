@@ -25,6 +25,7 @@ enum cfi_kind {
 #define CFI_FLAG_JIT 32u     /* of CFI_NONE, and of CFI_PLAIN from the code: JIT code, see
 			      * struct module */
 #define CFI_FLAG_OPEN 128u   /* of CFI_NONE: read the code again for each stack */
+#define CFI_FLAG_INTERRUPTED 128u /* of CFI_PLAIN: the caller has made no call, as for a signal */
 
 /* Offsets are in units of 8 bytes. */
 struct cfi_rule {

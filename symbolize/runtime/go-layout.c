@@ -18,8 +18,8 @@
 	.m = 48, .sched = 56, .syscall_sp = 112, .syscall_pc = 120, .status = 144,              \
 	.goid = 152,                                                                            \
 	.wait_since = 168, .wait_reason = 176, .switches = 189, .locked_m = 232,                \
-	.go_pc = 296, .start_pc = 312, .labels = 360, .gobuf_lr = 40, .gobuf_bp = 48, .m_proc_id = 72,        \
-	.m_curg = 192
+	.go_pc = 296, .start_pc = 312, .labels = 360, .gobuf_lr = 40, .gobuf_bp = 48,           \
+	.m_proc_id = 72, .m_curg = 192
 
 #define LAYOUT_1_21                                                                         \
 	.m = 48, .sched = 56, .syscall_sp = 112, .syscall_pc = 120, .status = 144,              \
@@ -77,8 +77,8 @@ size_t go_layout_g_bytes(const struct go_layout *l)
 		l->stack + 16, l->m + 8, l->sched + 16, l->sched + l->gobuf_lr + 8,
 		l->sched + l->gobuf_bp + 8, l->syscall_sp + 8, l->syscall_pc + 8,
 		l->syscall_bp + 8, l->status + 8, l->goid + 8, l->wait_since + 8,
-		l->wait_reason + 8, l->switches + 8, l->locked_m + 8, l->parent + 8, l->go_pc + 8, l->start_pc + 8,
-		l->labels + 8, l->bubble + 8,
+		l->wait_reason + 8, l->switches + 8, l->locked_m + 8, l->parent + 8, l->go_pc + 8,
+		l->start_pc + 8, l->labels + 8, l->bubble + 8,
 	};
 	size_t n = 0;
 	for (size_t i = 0; i < sizeof(end) / sizeof(*end); i++)

@@ -33,6 +33,8 @@
 #define GO_STEPS_MAX (1u << 16)
 #define GO_NEIGHBOURS_MAX 8192u         /* hardly any package has more functions */
 #define GO_TEXT_ROOM_BYTES 4096u        /* linkers fill the end of .text */
+#define GO_INJECTED_WORDS 2             /* that hold the link register, arm64 */
+#define GO_ID_WRAPPER 21u               /* of Go 1.17 to 1.21 */
 #define GO_MODULE_TEXT 22u              /* in words: moduledata.text, since Go 1.18 */
 
 enum go_layout { GO_1_16, GO_1_18, GO_1_20 };
@@ -194,7 +196,7 @@ void go_table_close(struct go_table *g)
 
 bool go_table_function(struct go_table *g, uint64_t i, struct go_table_function *ret)
 {
-	uint64_t off, flags;
+	uint64_t off, last;
 	if (i >= g->n_functions)
 		return false;
 	unsigned int n = g->layout == GO_1_16 ? g->ptr_bytes : 4;
@@ -202,12 +204,12 @@ bool go_table_function(struct go_table *g, uint64_t i, struct go_table_function 
 		return false;
 	/* entry, name, args, deferreturn, pcsp, pcfile, pcln, npcdata, cu, [line], id, flag */
 	uint64_t at = g->functions_off + off + n;
-	if (!go_get(g, at + 32 + (g->layout == GO_1_20 ? 4 : 0) + 1, 1, &flags))
+	if (!go_get(g, at + 32 + (g->layout == GO_1_20 ? 4 : 0), 2, &last))
 		return false;
 	*ret = (struct go_table_function){
 		.start = go_pc_of(g, i), .end = go_pc_of(g, i + 1), .i = i,
 		.name_off = go_get32(g, at), .sp_steps = go_get32(g, at + 12),
-		.flags = (uint8_t)flags,
+		.id = (uint8_t)last, .flags = (uint8_t)(last >> 8),
 	};
 	return ret->start < ret->end;
 }
@@ -227,6 +229,25 @@ bool go_table_name(struct go_table *g, const struct go_table_function *f, char *
 		buf[i] = (char)byte;
 		if (!byte)
 			return i > 0;
+	}
+	return false;
+}
+
+/* src/cmd/compile/internal/ir/func.go of Go 1.22 and later: the name says it.  Until then the id
+ * does; later versions have this id for other functions of the runtime. */
+bool go_table_is_wrapper(struct go_table *g, const struct go_table_function *f)
+{
+	static const char *const part[] = { ".gowrap", ".deferwrap", "\u00b7dwrap\u00b7" };
+	char name[GO_TABLE_NAME_BYTES_MAX];
+	if (!go_table_name(g, f, name, sizeof(name)))
+		return false;
+	if (f->id == GO_ID_WRAPPER)
+		return strncmp(name, "runtime.", strlen("runtime.")) != 0;
+	for (size_t i = 0; i < sizeof(part) / sizeof(*part); i++) {
+		const char *at = strstr(name, part[i]);
+		const char *number = at ? at + strlen(part[i]) : "";
+		if (*number && strspn(number, "0123456789") == strlen(number))
+			return true;
 	}
 	return false;
 }
@@ -366,6 +387,25 @@ static bool go_is_sigreturn(struct go_table *g, const struct go_table_function *
 	       go_begins(name, "runtime.sigreturn");
 }
 
+/* Has the runtime put a call of this function onto the stack of one that was interrupted, for
+ * asynchronous preemption, or made a fault?  On arm64 its link register is below the call. */
+static bool go_is_injected(struct go_table *g, const struct go_table_function *f)
+{
+	static const char *const injected[] = {
+		"runtime.asyncPreempt", "runtime.sigpanic", "runtime.debugCallV2",
+	};
+	char name[GO_TABLE_NAME_BYTES_MAX];
+	if (!go_table_name(g, f, name, sizeof(name)))
+		return false;
+	char *abi0 = strstr(name, ".abi0");
+	if (abi0)
+		*abi0 = '\0';
+	for (size_t i = 0; i < sizeof(injected) / sizeof(*injected); i++)
+		if (strcmp(name, injected[i]) == 0)
+			return true;
+	return false;
+}
+
 bool go_table_rule(struct go_table *g, uint64_t vaddr, struct cfi_rule *ret)
 {
 	struct go_table_function f;
@@ -385,10 +425,16 @@ bool go_table_rule(struct go_table *g, uint64_t vaddr, struct cfi_rule *ret)
 	if (moved < 0 || moved & 7 || moved / 8 >= INT16_MAX - 2)
 		return false;
 	moved += left;
+	bool is_injected = go_is_injected(g, &f);
 	int16_t words = (int16_t)(moved / 8);
 	if (!arch_pushes_ra(g->c->arch)) {
 		*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = words,
 			.ra_off8 = (int16_t)-words, .flags = words ? 0 : CFI_FLAG_RA_REG };
+		if (is_injected && words) {
+			ret->cfa_off8 = (int16_t)(words + GO_INJECTED_WORDS);
+			ret->ra_off8 = (int16_t)-(words + GO_INJECTED_WORDS);
+			ret->flags = CFI_FLAG_INTERRUPTED;
+		}
 		return true;
 	}
 	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = (int16_t)(words + 1),
@@ -398,5 +444,7 @@ bool go_table_rule(struct go_table *g, uint64_t vaddr, struct cfi_rule *ret)
 		ret->flags = CFI_FLAG_FP_SAVED;
 		ret->fp_off8 = -2;
 	}
+	if (is_injected)
+		ret->flags |= CFI_FLAG_INTERRUPTED;
 	return true;
 }

@@ -29,7 +29,7 @@ struct go_table_function {
 	uint64_t start, end;            /* vaddr */
 	uint64_t i;                     /* its index among all, which are sorted by start */
 	uint32_t name_off, sp_steps;
-	uint8_t flags;                  /* GO_TABLE_* */
+	uint8_t id, flags;              /* abi.FuncID, which depends on the version; GO_TABLE_* */
 };
 #define GO_TABLE_TOP 1u           /* TOPFRAME: the outermost frame of its stack */
 #define GO_TABLE_WRITES_SP 2u     /* SPWRITE */
@@ -44,6 +44,9 @@ bool go_table_function(struct go_table *g, uint64_t i, struct go_table_function 
 /* Copies its name; false: it has no name, or one longer than buf. */
 bool go_table_name(struct go_table *g, const struct go_table_function *f, char *buf,
 		   size_t n_bytes);
+
+/* Has the compiler made it, to pass on its arguments or to call a method? */
+bool go_table_is_wrapper(struct go_table *g, const struct go_table_function *f);
 
 /* The function of that name near f, for instance in the same package. */
 #define GO_TABLE_NAME_BYTES_MAX 256u

@@ -84,3 +84,9 @@ bool runtime_file_function(const struct module *m, uint64_t vaddr, uint64_t *ret
 	const struct runtime *runtime = runtime_of(m->file);
 	return runtime && runtime->function(m->file->data, vaddr, ret_start);
 }
+
+bool runtime_file_is_wrapper(const struct module *m, uint64_t vaddr)
+{
+	const struct runtime *runtime = runtime_of(m->file);
+	return runtime && runtime->is_wrapper && runtime->is_wrapper(m->file->data, vaddr);
+}

@@ -34,4 +34,7 @@ void runtime_file_rule(const struct module *m, uint64_t vaddr, struct cfi_rule *
 /* Where the function starts that contains vaddr, by CFI or the runtime. */
 bool runtime_file_function(const struct module *m, uint64_t vaddr, uint64_t *ret_start);
 
+/* Does that function only pass on its arguments, and was made by the compiler? */
+bool runtime_file_is_wrapper(const struct module *m, uint64_t vaddr);
+
 #endif

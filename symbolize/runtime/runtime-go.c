@@ -33,6 +33,12 @@ static bool function_at(void *file, uint64_t vaddr, uint64_t *ret_start)
 	return true;
 }
 
+static bool is_wrapper(void *file, uint64_t vaddr)
+{
+	struct go_table_function f;
+	return go_table_find(file, vaddr, &f) && go_table_is_wrapper(file, &f);
+}
+
 /*
  * A goroutine's first frame returns into runtime.goexit after its first instruction: "nop; call
  * runtime.goexit1; nop".
@@ -75,6 +81,7 @@ const struct runtime runtime_go = {
 	.close_file = close_file,
 	.rule = rule_at,
 	.function = function_at,
+	.is_wrapper = is_wrapper,
 	.is_first = is_goexit,
 	.caller = go_switch_caller,
 	.open_names = open_names,

@@ -51,8 +51,9 @@ struct runtime {
 	/* The rule at vaddr of a file, where its CFI has none or only one of .debug_frame.  False:
 	 * unknown. */
 	bool (*rule)(void *file, uint64_t vaddr, struct cfi_rule *ret);
-	/* Where the function that contains vaddr starts. */
+	/* Where the function that contains vaddr starts; does it only pass on its arguments? */
 	bool (*function)(void *file, uint64_t vaddr, uint64_t *ret_start);
+	bool (*is_wrapper)(void *file, uint64_t vaddr);
 	/* The rule for a frame of the runtime's JIT code that was interrupted at pc (is_exact) or
 	 * will continue there, if c->accept confirms it. */
 	bool (*jit_rule)(const struct cfi_code *c, uint64_t pc, bool is_exact,
@@ -62,7 +63,6 @@ struct runtime {
 	uint64_t (*interpreter_sp)(uint64_t fp, uint64_t cfa, const uint64_t *below);
 	/* The CFA of a frame whose CFI depends on an unknown value. */
 	bool (*cfa)(const struct runtime_lost_cfa *l, uint64_t *ret);
-
 	/* Is that the return address of a stack's first frame, which was laid out by hand, so that
 	 * no call precedes it?  code: n bytes from RUNTIME_BEFORE_BYTES before it on. */
 	bool (*is_first)(const struct arch *arch, const uint8_t *code, size_t n_bytes);

@@ -71,7 +71,8 @@ static inline enum unwind_fast __attribute__((always_inline))
 fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w,
 	  struct unwind_sync *s, uint64_t stop_sp, const uint64_t strip)
 {
-	const uint64_t kinds = 0xff | CFI_FLAG_RA_REG << 8; /* of a rule as one word */
+	/* of a rule as one word */
+	const uint64_t kinds = 0xff | (CFI_FLAG_RA_REG | CFI_FLAG_INTERRUPTED) << 8;
 	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8;
 	const uint64_t moved = (uint64_t)(uintptr_t)w->in->stack - sp0; /* from stack to copy */
 	const struct unwind_frame *last = w->frame + w->max_depth - 1;

@@ -119,7 +119,7 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 			rule = unwind_code_rule(w, &m, &is_final);
 			rule.flags |= is_final ? 0 : CFI_FLAG_OPEN;
 		}
-		if (!f || (is_final && f->rule.flags & CFI_FLAG_OPEN))
+		if (!f || (is_final && f->rule.kind == CFI_NONE && f->rule.flags & CFI_FLAG_OPEN))
 			unwind_cache_put(&u->by_file, file_key, rule);
 		if (is_too_much)
 			return (struct cfi_rule){ .kind = CFI_BAD };
@@ -223,7 +223,8 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	f->fp_off8 = rule.fp_off8;
 	f->flags |= flags;
 	*o = (struct unwind_frame){ .pc = pc, .sp = cfa, .fp = fp,
-		.flags = rule.flags & CFI_FLAG_HEURISTIC ? UNWIND_FRAME_HEURISTIC : 0 };
+		.flags = (rule.flags & CFI_FLAG_HEURISTIC ? UNWIND_FRAME_HEURISTIC : 0) |
+			 (rule.flags & CFI_FLAG_INTERRUPTED ? UNWIND_FRAME_EXACT : 0) };
 	u->stats.n_by_code += rule.flags & CFI_FLAG_HEURISTIC ? 1 : 0;
 	return UNWIND_STEP_DONE;
 }

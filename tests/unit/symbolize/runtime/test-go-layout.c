@@ -52,7 +52,8 @@ static void decodes(const char *version)
 	go_g_decode(l, b, &g);
 	tap_ok(g.sp == LO + 0x700 && g.pc == 0x401100 && g.bp == LO + 0x720 && g.goid == 17 &&
 	       g.parent == (l->parent ? 5 : 0) && g.go_pc == 0x401300 && g.start_pc == 0x401400 &&
-	       g.wait_since == 123456789 && g.wait_reason == 14 && g.switches == 201 && g.labels == 0xc000300000 &&
+	       g.wait_since == 123456789 && g.wait_reason == 14 && g.switches == 201 &&
+	       g.labels == 0xc000300000 &&
 	       g.m == 0xc000200000 && !g.is_scanned && go_g_is_plausible(&g) && go_g_is_alive(&g),
 	       "%s: a goroutine that waits", version);
 	make(l, GO_SYSCALL | 0x1000, b);
