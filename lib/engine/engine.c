@@ -414,12 +414,12 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 }
 
 /* An exiting task may still be switched, and at last leaves its CPU for ever: that is no wait. */
-static bool has_exited(struct engine *g, const struct record *r)
+static bool has_exited(const struct engine *g, const struct record *r)
 {
 	if (r->type == PERF_RECORD_LOST || waits_knows(&g->waits, r->tid))
 		return false;
-	const struct procs_thread *t = procs_thread(&g->procs, r->pid, r->tid);
-	return t && t->exited;
+	const struct procs_thread *t = procs_find_thread(&g->procs, r->tid);
+	return t && t->exited && t->process && t->process->pid == r->pid;
 }
 
 static void feed_waits(struct engine *g, const struct record *r)

@@ -613,6 +613,7 @@ static void play(size_t i)
 	engine_settle(&g, END_NS);
 	counts_text(&g, text, sizeof(text));
 	tap_str(text, scenes[i].want, scenes[i].name);
+	tap_ok(!procs_find(&g.procs, 99), "%s: other tasks leave no trace", scenes[i].name);
 	engine_done(&g);
 	source_close(source);
 	free(stream);
