@@ -314,6 +314,7 @@ static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
 	VEC(uint64_t) ids = { 0 };
+	struct waitlabel_last last = { .stack = STACKS_NONE };
 	for (size_t i = 0; i < x->n_entries; i++) {
 		struct count sum = g->counts.v[x->entry[i]];
 		const struct count *c = &sum;
@@ -336,7 +337,7 @@ static int write_samples(struct export *x)
 			if (!is_dropped(x, set[k].key))
 				label[n_labels++] = label_of(x, &set[k]);
 		const struct waitframes_label *wait = !x->info->has_waits ? NULL :
-			waitlabel_find(g, x->names, c->stack, set, n_set);
+			waitlabel_find(g, x->names, &last, c->stack, set, n_set);
 		if (wait)
 			label[n_labels++] = (struct pprof_label){ .key = wait->key,
 								  .str = wait->value };

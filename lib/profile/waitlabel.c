@@ -60,14 +60,26 @@ const struct waitframes_label *waitlabel_of_stack(const struct engine *g,
 	return waitframes_label(f, n_frames, is_whole, thread);
 }
 
+static const struct waitframes_label *label_of(const struct engine *g, const struct names *names,
+					       struct waitlabel_last *last, uint32_t stack,
+					       const char *thread)
+{
+	if (last->stack != stack || strcmp(last->thread, thread) != 0)
+		*last = (struct waitlabel_last){
+			.stack = stack, .thread = thread,
+			.label = waitlabel_of_stack(g, names, stack, thread),
+		};
+	return last->label;
+}
+
 const struct waitframes_label *waitlabel_find(const struct engine *g, const struct names *names,
-					      uint32_t stack, const struct label *set, size_t n)
+					      struct waitlabel_last *last, uint32_t stack,
+					      const struct label *set, size_t n)
 {
 	const char *thread = value_of(g, set, n, "thread_name");
 	if (!is_blocked(value_of(g, set, n, "state")))
 		return NULL;
-	const struct waitframes_label *l = waitlabel_of_stack(g, names, stack,
-							      thread ? thread : "");
+	const struct waitframes_label *l = label_of(g, names, last, stack, thread ? thread : "");
 	/* The stack of one that ends a wait is not idle. */
 	if (l && strcmp(l->key, "idle") == 0 && value_of(g, set, n, "waiter"))
 		return NULL;

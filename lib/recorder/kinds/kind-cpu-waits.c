@@ -50,9 +50,11 @@
 #define LOCKS_EVERY_MS 2
 
 /* After a wait whose stack is longer than its copy, more may follow for so long, and each is looked
- * at while it lasts.  The first one is noticed after this time: few samples wake nobody. */
+ * at while it lasts.  The first one is noticed after this time, because few samples wake nobody;
+ * the longer nothing happens, the later. */
 #define PARTIAL_NS 250000000u
-#define NOTICE_MS 10
+#define NOTICE_MS_MIN 10
+#define NOTICE_MS_MAX 320
 
 bool kind_cpu_waits_any(const struct kind_cpu *c)
 {
@@ -457,6 +459,17 @@ static void look_locks(struct kind_session *k, struct engine *g)
 	w->next_lock_ns = l.start_ns + l.used_ns * LOOK_PART;
 }
 
+static void choose_notice(struct kind_cpu_waits *w, const struct engine *g)
+{
+	uint64_t n_placed = g->event[w->event].n_placed;
+	bool is_idle = n_placed == w->n_placed;
+	w->n_placed = n_placed;
+	if (!is_idle || !w->notice_ms)
+		w->notice_ms = NOTICE_MS_MIN;
+	else if (w->notice_ms < NOTICE_MS_MAX)
+		w->notice_ms *= 2;
+}
+
 void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
@@ -470,6 +483,7 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 		return;
 	}
 	kind_cpu_thin_drained(k, g);
+	choose_notice(w, g);
 	look_locks(k, g);
 	if (g->waits.n_partial != w->n_partial)
 		w->partial_ns = l.start_ns;
@@ -501,7 +515,7 @@ int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 	if (!w->can_look)
 		return ms;
 	if (!w->only_looks && !has_partial && thin_ms < 0)
-		return sooner_ms(ms, NOTICE_MS);
+		return sooner_ms(ms, w->notice_ms);
 	int look_ms = now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
 	return sooner_ms(ms, look_ms);
 }

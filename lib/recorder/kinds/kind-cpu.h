@@ -45,6 +45,8 @@ struct kind_cpu_waits {
 	uint32_t random;
 	struct threadread *look;        /* NULL: there are no waits, or it has not started */
 	uint64_t next_ns, next_lock_ns; /* of the next looks, and of the next readings of holders */
+	uint64_t n_placed;              /* samples so far; they set when the next look is due: */
+	int notice_ms;
 	uint64_t n_partial, partial_ns; /* waits with a cut stack, and the time of the last one */
 };
 
@@ -90,10 +92,8 @@ void kind_cpu_add_reason(struct kind_session *k, const char *fmt, ...)
 int kind_cpu_replace_events(struct kind_session *k, enum cprof_scope to, struct err *e);
 bool kind_cpu_is_replacing(const struct kind_session *k);
 
-/* Explains the scope in which the events were opened. */
 void kind_cpu_log_scope(const struct kind_session *k);
 
-/* Sets the call graph options in k->state. */
 void kind_cpu_choose_callgraph(struct kind_session *k);
 
 /* Waits (kind-cpu-waits.c).  choose runs before the events are opened, and sets their roles.  The
