@@ -80,7 +80,7 @@ like out 'threads, included \(i\)$' 'and says so'
 
 # idle_is PROGRAM PID SHARE: at least that part of its threads' time is recognised as idle
 idle_is() {
-	run "$CPROF" record -e off-cpu --duration 0.5 -o p.pb.gz -p "$2"
+	run "$CPROF" record -e off-cpu --duration 0.5 --children -o p.pb.gz -p "$2"
 	profile "$1: idle" p.pb.gz "1 - label_share('idle', None) >= $3"
 }
 if command -v redis-server >/dev/null; then
@@ -90,6 +90,61 @@ if command -v redis-server >/dev/null; then
 	kill "$pid"
 else
 	skip 'redis' 'needs redis-server'
+fi
+if command -v nginx >/dev/null; then
+	mkdir -m 777 nginx
+	cat >nginx/nginx.conf <<-END
+		daemon off;
+		worker_processes 2;
+		error_log stderr;
+		pid nginx.pid;
+		events {}
+		http {
+			access_log off;
+			client_body_temp_path body;
+			proxy_temp_path proxy;
+			fastcgi_temp_path fastcgi;
+			uwsgi_temp_path uwsgi;
+			scgi_temp_path scgi;
+			server { listen unix:$T/nginx.sock; }
+		}
+	END
+	background nginx -e stderr -p "$T/nginx/" -c "$T/nginx/nginx.conf"
+	wait_for 20 test -S "$T/nginx.sock"
+	sleep 0.3
+	idle_is nginx "$pid" 0.99
+	profile 'nginx: both of its workers are event loops, its master waits for signals' p.pb.gz \
+		"cum('ngx_process_events_and_timers') > 0.6" "cum('ngx_master_process_cycle') > 0.99"
+	kill "$pid"
+else
+	skip 'nginx' 'needs nginx'
+fi
+
+# PostgreSQL refuses to run as root.
+postgres=$(for bin in /usr/lib/postgresql/*/bin; do echo "$bin"; done | tail -n 1)
+not_root=
+is_root && not_root='setpriv --reuid=65534 --regid=65534 --clear-groups'
+if [ -x "$postgres/initdb" ]; then
+	chmod 777 "$T"
+	# shellcheck disable=SC2086  # a list of words
+	$not_root "$postgres/initdb" -D "$T/db" -A trust -N >initdb.log 2>&1 || cat initdb.log
+	printf "unix_socket_directories = '%s'\nlisten_addresses = ''\n" "$T" >>db/postgresql.conf
+	# shellcheck disable=SC2086
+	background $not_root "$postgres/postgres" -D "$T/db"
+	wait_for 40 test -S "$T/.s.PGSQL.5432"
+	mkfifo commands
+	# shellcheck disable=SC2086
+	$not_root "$postgres/psql" -q -h "$T" -d postgres <commands >/dev/null 2>&1 &
+	exec 3>commands
+	sleep 1
+	idle_is PostgreSQL "$pid" 0.99
+	profile 'PostgreSQL: a backend without a command, and auxiliary processes' p.pb.gz \
+		"part(lambda r: r[2].get('idle') == 'event-loop' and 'PostgresMain' in r[0]) > 0.1" \
+		"label_share('idle', 'pool') > 0.4"
+	exec 3>&-
+	kill -INT "$pid"
+else
+	skip 'PostgreSQL' 'needs postgresql'
 fi
 if command -v node >/dev/null; then
 	background node -e 'require("net").createServer().listen("n.sock")'
