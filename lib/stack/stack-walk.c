@@ -75,6 +75,7 @@ bool stack_walk_move(struct stack_walk *w, struct frames *frames, struct stacks 
 		w->stacks = stacks;
 		memset(w->cache, 0, CACHE_ENTRIES * sizeof(*w->cache));
 		memset(w->alone, 0, ALONE_ENTRIES * sizeof(*w->alone));
+		memset(w->known.v, 0, sizeof(*w->known.v) << STACK_KNOWN_BITS);
 	}
 	return w->no_stack != FRAMES_NONE;
 }
@@ -102,10 +103,11 @@ int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_tabl
 	};
 	w->cache = calloc(CACHE_ENTRIES, sizeof(*w->cache));
 	w->alone = calloc(ALONE_ENTRIES, sizeof(*w->alone));
+	w->known.v = calloc((size_t)1 << STACK_KNOWN_BITS, sizeof(*w->known.v));
 	w->pc = calloc(CHAIN_MAX, sizeof(*w->pc));
 	w->frame = calloc(CHAIN_MAX, sizeof(*w->frame));
 	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
-	if (!w->cache || !w->alone || !w->pc || !w->frame || !w->is_kernel ||
+	if (!w->cache || !w->alone || !w->known.v || !w->pc || !w->frame || !w->is_kernel ||
 	    stack_user_init(&w->user, dsos, host, machine, max_depth) < 0 ||
 	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
 	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
@@ -121,6 +123,7 @@ void stack_walk_done(struct stack_walk *w)
 	stack_user_done(&w->user);
 	free(w->cache);
 	free(w->alone);
+	free(w->known.v);
 	free(w->pc);
 	free(w->frame);
 	free(w->is_kernel);
@@ -507,6 +510,45 @@ static inline struct stack_walk_cached *prefetched_frame(const struct stack_walk
 	return c;
 }
 
+/* The hash of a stack by CFI before its first frame. */
+static uint64_t first_hash(const struct procs_space *space, bool is_whole)
+{
+	return hash_u64(stack_user_serial(space) * 2 + is_whole);
+}
+
+/*
+ * Sets w->pc[k], k from `from` on, to the hash of the k + 1 outermost frames, and finds the longest
+ * known part of the stack, which has more than `from` frames.  Returns its length and its node,
+ * `from` if there is none.
+ */
+static uint32_t find_known(struct stack_walk *w, const struct unwind_result *u, uint64_t hash,
+			   uint32_t from, uint32_t *node)
+{
+	for (uint32_t k = 0; k < u->n; k++) {
+		hash = stack_known_hash(hash, exact_pc(&u->frame[u->n - 1 - k]));
+		if (k < from)
+			continue;
+		w->pc[k - from] = hash;
+		__builtin_prefetch(stack_known_at(&w->known, hash));
+	}
+	for (uint32_t k = u->n; k-- > from;) {
+		uint32_t known = stack_known_get(&w->known, w->pc[k - from]);
+		if (!known)
+			continue;
+		*node = known;
+		return k + 1;
+	}
+	return from;
+}
+
+/* Each frame is one node. */
+static void set_callers(const struct stack_walk *w, struct unwind_memo *memo, uint32_t from,
+			uint32_t to, uint32_t node)
+{
+	for (uint32_t k = to; k-- > from; node = w->stacks->v[node].parent)
+		memo->caller_id[k] = node;
+}
+
 /* The unwinder reports which outer frames are unchanged since the memo; caller_id holds their
  * nodes, or STACKS_NONE where there was no memory. */
 uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
@@ -549,6 +591,13 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	bool fits = true;
 	uint32_t n_outer = outer->n ? descend_outer(w, space, &node, &fits) : 0;
 	stack_marks_move(&w->mark, n_outer + (outer->n && !whole));
+	uint32_t same = i;
+	bool is_hashed = !n_outer && u.n - same <= CHAIN_MAX;
+	if (is_hashed && same < u.n) {
+		i = find_known(w, &u, first_hash(space, whole), same, &node);
+		if (memo && u.is_kept)
+			set_callers(w, memo, same, i, node);
+	}
 	struct stack_walk_cached *ahead[AHEAD_FRAMES];
 	for (uint32_t k = i; k < u.n && k < i + AHEAD_FRAMES; k++)
 		ahead[k % AHEAD_FRAMES] = prefetched_frame(w, space, &u.frame[u.n - 1 - k]);
@@ -564,6 +613,9 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 			frame = w->unknown;
 		}
 		fits = fits && descend(w, n_outer + i, frame, &node);
+		/* an unknown address is looked up, and counted, again */
+		if (is_hashed && fits && frame != w->unknown)
+			stack_known_put(&w->known, w->pc[i - same], node);
 		/* on top of another stack's frames the node belongs to this sample only */
 		if (memo && u.is_kept)
 			memo->caller_id[i] = fits && !n_outer ? node : STACKS_NONE;

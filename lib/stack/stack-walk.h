@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stack/stack-known.h"
 #include "stack/stack-marks.h"
 #include "stack/stack-user.h"
 
@@ -58,6 +59,7 @@ struct stack_walk {
 	struct stack_user user;           /* user stacks by registers and stack copies */
 	struct stack_walk_cached *cache;  /* pc -> frame, direct-mapped */
 	struct stack_walk_alone *alone;   /* frame -> stack, likewise */
+	struct stack_known known;         /* stacks by CFI */
 	uint64_t *pc;                    /* root first: scratch for one sample */
 	uint32_t *frame;                 /* frames ids, likewise */
 	bool *is_kernel;                 /* likewise */
