@@ -26,7 +26,8 @@ launched() {
 	profile "the types are those of switches and of time" w.pb.gz \
 		"p.sample_types == [('switches', 'count'), ('off_cpu', 'nanoseconds')]" \
 		"{'blocked', 'sleeping'} <= labels('state') <= {'blocked', 'sleeping', 'preempted', 'runnable', 'disk'}" \
-		"'thread time: ' in comments and 'rate:' not in comments"
+		"'thread time: ' in comments and 'rate:' not in comments" \
+		"'copies of 6144 bytes' in comments"
 	like err 'of off-cpu, [0-9.]+ s of thread time' 'the summary says what the unit is'
 	unlike err '% of its time' 'and no share of CPU time'
 }

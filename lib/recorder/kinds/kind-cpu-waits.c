@@ -31,8 +31,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of samples of context switches, whose stacks end in the C library or a runtime's loop: with so
- * much they cost no more than those of perf record -g. */
+/* Of samples of context switches and of wake-ups, whose stacks end in the C library or a runtime's
+ * loop: with so much they cost no more than those of perf record -g. */
 #define STACK_BYTES 6144u
 
 /* Waits without a sample are looked at when they are this long.  Shorter ones end too soon; while
@@ -98,11 +98,12 @@ static void choose_source(struct kind_session *k, bool is_denied)
 	bool is_found = false;
 	for (size_t i = 0; i < c->events.n; i++) {
 		struct evspec *s = &c->events.v[i];
+		bool is_wake = s->waiting && s->has_raw;
+		if ((s->has_switches || is_wake) && !s->stack_bytes && !k->config->stack_bytes)
+			s->stack_bytes = STACK_BYTES;
 		if (!s->has_switches)
 			continue;
 		k->event[i].waits |= WAITS_SOURCE;
-		if (!s->stack_bytes && !k->config->stack_bytes)
-			s->stack_bytes = STACK_BYTES;
 		if ((is_denied && !k->config->only_user) || is_found)
 			evspec_use_records(s);
 		if (is_found)

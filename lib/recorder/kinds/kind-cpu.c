@@ -337,6 +337,18 @@ int kind_cpu_find_event(const struct kind_session *k, const char *name)
 	return found;
 }
 
+/* The largest copy of events that have a size of their own; 0: some have that of the recording. */
+static uint32_t own_stack_bytes(const struct kind_cpu *c)
+{
+	uint32_t bytes = 0;
+	for (size_t i = 0; i < c->events.n; i++)
+		if (!c->events.v[i].stack_bytes)
+			return 0;
+		else if (c->events.v[i].stack_bytes > bytes)
+			bytes = c->events.v[i].stack_bytes;
+	return bytes;
+}
+
 void kind_cpu_stats(const struct kind_session *k, struct cprof_stats *ret)
 {
 	const struct kind_cpu *c = k->state;
@@ -344,6 +356,9 @@ void kind_cpu_stats(const struct kind_session *k, struct cprof_stats *ret)
 	ret->stack_bytes = c->copysize.bytes_max;
 	ret->stack_bytes_min = c->copysize.bytes_min;
 	ret->n_stack_cuts = c->copysize.n_cuts;
+	uint32_t own_bytes = own_stack_bytes(c);
+	if (own_bytes && ret->stack_bytes)
+		ret->stack_bytes = ret->stack_bytes_min = own_bytes;
 	for (size_t i = 0; i < k->n_events; i++)
 		ret->kernel_filter |= k->event[i].is_filtered;
 }
