@@ -1,0 +1,40 @@
+/* The goroutines of a hostile program: a byte for the layout, then its memory.  The list is at the
+ * start of the memory. */
+
+#include "snapshot/gocapture.h"
+#include "symbolize/runtime/go-program.h"
+#include "tests/fuzz/gohostile.h"
+
+#include <stdlib.h>
+
+#define BASE 0x1000u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 9)
+		return 0;
+	const struct go_layout *l = go_layout_known(data[0] % 8u);
+	struct gohostile memory = { .data = data + 1, .size = size - 1, .base = BASE };
+	const struct go_memory m = { gohostile_read, &memory };
+	const struct go_program p = { .layout = l ? *l : *go_layout_known(0), .allgs = BASE };
+	struct gocapture c = { .max_goroutines = 2000, .max_stack_bytes = 4096,
+			       .max_window_bytes = 32768 };
+	int r = gocapture_begin(&c, &p, &m);
+	while (r >= 0 && (r = gocapture_next(&c)) > 0) {
+		for (size_t i = 0; i < c.goroutines.n; i++) {
+			const struct gocapture_goroutine *g = &c.goroutines.v[i];
+			if (g->stack_off > c.stacks.n ||
+			    g->n_stack_bytes > c.stacks.n - g->stack_off)
+				abort();
+			if (g->labels != GOCAPTURE_NO_LABELS && g->labels >= c.labels.n)
+				abort();
+			if (g->n_stack_bytes && (g->how == GOCAPTURE_MOVING ||
+						 g->how == GOCAPTURE_RUNNING) &&
+			    g->g.sp < g->g.lo)
+				abort();
+		}
+	}
+	gocapture_done(&c);
+	return 0;
+}
