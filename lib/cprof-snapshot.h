@@ -43,7 +43,10 @@ struct cprof_snapshot_frame {
 	uint32_t line;                 /* 0: unknown */
 	const char *mapping;           /* the path of the program or library; "": none */
 	uint64_t address;              /* in that file */
+	uint64_t offset;               /* of the address in the function that is not inlined; 0:
+					* unknown */
 	bool is_inlined;
+	bool is_wrapper;               /* the compiler made it, to pass on arguments */
 };
 
 /* Looks up the names, which frames need.  -EINVAL: the recorder has no snapshot. */

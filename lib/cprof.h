@@ -176,6 +176,8 @@ struct cprof_config {
 	 * the labels lock and holder. */
 	bool locks;
 	uint64_t off_cpu_min_ns, switch_rate_max;
+	/* Snapshots: only what has been waiting at least so long; 0: all. */
+	uint64_t min_wait_ns;
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -282,6 +284,9 @@ const struct cprof_kind *cprof_off_cpu_recorder(void);
 const struct cprof_kind *cprof_wall_recorder(void);
 const struct cprof_kind *cprof_block_recorder(void);
 const struct cprof_kind *cprof_mutex_recorder(void);
+/* What each goroutine of Go programs is doing at a moment, cprof-go(7): cprof_recorder_snapshot
+ * reads it, without stopping the programs.  See cprof-snapshot.h. */
+const struct cprof_kind *cprof_goroutine_recorder(void);
 const char *cprof_kind_name(const struct cprof_kind *kind);  /* "cpu"; static */
 
 /*

@@ -86,6 +86,8 @@ COVERED.update({
     "lib/view/table/rows": ("tests/cli/report-parity.sh", "rows of each kind are compared with go tool pprof"),
     "symbolize/jit/jitdump": (UNIT + "symbolize/jit/test-jitcode.c", "its records become the code of that test"),
     "symbolize/jit/perfmap": (UNIT + "symbolize/jit/test-jitcode.c", "its lines become the code of that test"),
+    "lib/snapshot/gofuncs": ("tests/live/goroutines.sh", "it names functions of real Go programs"),
+    "lib/snapshot/goroutines": ("tests/live/goroutines.sh", "it reads real Go programs"),
     "symbolize/runtime/go-places": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
     "symbolize/runtime/go-switch": ("tests/live/golang.sh", "it follows stacks of real Go programs"),
 })

@@ -1,0 +1,341 @@
+#include "snapshot/goroutines.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "base/remotemem.h"
+#include "engine/engine.h"
+#include "snapshot/gocapture.h"
+#include "snapshot/gofuncs.h"
+#include "snapshot/snapshot.h"
+#include "source/record.h"
+#include "symbolize/cfi/cfi.h"
+#include "symbolize/runtime/go-memory.h"
+#include "symbolize/runtime/go-program.h"
+#include "symbolize/runtime/go-table.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REGS_MAX 4u
+
+/* The program of a process. */
+struct program {
+	const struct dso *dso;
+	struct cfi *cfi;
+	struct go_table *table;
+	const struct host *host;
+	uint32_t tid;                   /* a living thread of the process */
+	int code;                       /* why nothing could be read, -errno; 0: something was */
+	struct go_memory memory;
+	struct go_places places;
+	struct go_program go;
+};
+
+/* One process. */
+struct take {
+	struct goroutines *o;
+	struct snapshot *s;
+	struct procs_process *p;
+	struct program *program;
+	struct gofuncs funcs;
+	struct gocapture capture;
+};
+
+/* ---- programs ------------------------------------------------------------------------------ */
+
+static void close_program(struct program *x)
+{
+	go_table_close(x->table);
+	cfi_close(x->cfi);
+	x->table = NULL;
+	x->cfi = NULL;
+}
+
+static bool open_file(struct program *x, const struct dso *d, const struct procs_map *map)
+{
+	struct cfi_place place;
+	uint64_t vaddr;
+	if (!dsokeep_has_file(d) || !d->is_elf || !dso_vaddr(d, map->pgoff, &vaddr) ||
+	    cfi_open_dso(d, &x->cfi) < 0)
+		return false;
+	x->dso = d;
+	x->places.bias = map->start - vaddr;
+	if (cfi_find_section(x->cfi, ".go.buildinfo", &place) &&
+	    (x->table = go_table_open(x->cfi)))
+		return true;
+	close_program(x);
+	return false;
+}
+
+/* The first file of the process that contains Go's runtime: a program, or a library. */
+static bool find_program(struct engine *g, const struct procs_process *p, struct program *ret)
+{
+	*ret = (struct program){ .dso = NULL };
+	for (size_t i = 0; i < p->space.map.n; i++)
+		if (open_file(ret, dso_get(&g->dsos, p->space.map.v[i].dso), &p->space.map.v[i]))
+			return true;
+	return false;
+}
+
+bool goroutines_has(struct snapshot *s, const struct procs_process *p)
+{
+	struct program x;
+	if (!find_program(s->engine, p, &x))
+		return false;
+	close_program(&x);
+	return true;
+}
+
+/* What go_program_open found, as a message. */
+static int explain(enum go_program_result r, const struct program *x, uint32_t pid, struct err *e)
+{
+	const char *version = x->go.version.text;
+	switch (r) {
+	case GO_PROGRAM_OK:
+		return 0;
+	case GO_PROGRAM_UNREADABLE:
+		if (x->code == -ETIMEDOUT)
+			return err_set(e, ETIMEDOUT, "the memory of process %u does not answer",
+				       pid);
+		if (x->code != -EPERM)
+			return err_set(e, ESRCH, "process %u has ended", pid);
+		return err_set(e, EPERM, "the memory of process %u may not be read: this needs the "
+			       "same user, or CAP_SYS_PTRACE, and kernel.yama.ptrace_scope 0", pid);
+	case GO_PROGRAM_UNSUPPORTED:
+		return err_set(e, ENOTSUP, "process %u: the layout of goroutines in %s is unknown; "
+			       "known are Go 1.17 to 1.%u", pid, version, GO_LAYOUT_NEWEST);
+	case GO_PROGRAM_NO_LIST:
+		return err_set(e, ENOTSUP, "process %u: the goroutines of this %s program were not "
+			       "found", pid, version);
+	case GO_PROGRAM_NOT_GO:
+		break;
+	}
+	return -ENOENT;
+}
+
+static long read_memory(void *ctx, const struct iovec *local, size_t n_local,
+			const struct iovec *remote, size_t n_remote)
+{
+	struct program *x = ctx;
+	long r = remotemem_read(x->host->memory, x->tid, local, n_local, remote, n_remote);
+	if (r < 0 && r != -EFAULT)
+		x->code = (int)r;
+	return r;
+}
+
+static int open_program(struct take *t, struct err *e)
+{
+	struct program *x = t->program;
+	struct engine *g = t->s->engine;
+	if (!find_program(g, t->p, x))
+		return -ENOENT;
+	uint64_t bias = x->places.bias;
+	x->host = g->options.host;
+	x->tid = host_live_thread(x->host, t->p->pid);
+	x->memory = (struct go_memory){ .read = read_memory, .ctx = x };
+	x->places = (struct go_places){
+		.cfi = x->cfi, .table = x->table, .memory = &x->memory, .bias = bias,
+		.data_start = x->dso->data_start + bias, .data_end = x->dso->data_end + bias,
+	};
+	return explain(go_program_open(&x->places, &x->go), x, t->p->pid, e);
+}
+
+/* ---- stacks -------------------------------------------------------------------------------- */
+
+/* Appends the value of a register, by its DWARF number, in the order of perf's numbers. */
+static void add_reg(const struct arch *arch, uint8_t reg, uint64_t value, uint64_t *mask,
+		    uint64_t values[REGS_MAX], unsigned int *n)
+{
+	for (unsigned int i = 0; i < arch->n_perf_regs; i++) {
+		if (arch->perf_reg[i] != (int8_t)reg)
+			continue;
+		unsigned int at = (unsigned int)__builtin_popcountll(*mask & ((1ull << i) - 1));
+		memmove(values + at + 1, values + at, (*n - at) * sizeof(*values));
+		values[at] = value;
+		*mask |= 1ull << i;
+		++*n;
+		return;
+	}
+}
+
+/*
+ * Registers are those of the frame to which the goroutine will return, so the pc is that of the
+ * call, unless it has not begun yet.  Until then the link register leads to runtime.goexit.
+ */
+static void unwind(struct take *t, const struct gocapture_goroutine *r, struct snapshot_stack *ret)
+{
+	const struct arch *arch = t->program->cfi->arch;
+	bool is_new = r->g.pc == r->g.start_pc;
+	uint64_t values[REGS_MAX], pc = r->g.pc - !is_new;
+	uint64_t mask = 0;
+	unsigned int n = 0;
+	add_reg(arch, arch->pc, pc, &mask, values, &n);
+	add_reg(arch, arch->sp, r->g.sp, &mask, values, &n);
+	if (r->g.bp)
+		add_reg(arch, arch->fp, r->g.bp, &mask, values, &n);
+	if (is_new && r->g.lr && !arch_pushes_ra(arch))
+		add_reg(arch, arch->link, r->g.lr, &mask, values, &n);
+	const struct record sample = {
+		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .has_time = true,
+		.time_ns = r->time_ns, .event = RECORD_NO_EVENT, .cpu = UINT32_MAX,
+		.pid = t->p->pid, .tid = t->program->tid,
+		.sample = {
+			.ip = pc, .user_abi = PERF_SAMPLE_REGS_ABI_64, .user_regs = values,
+			.user_regs_mask = mask, .user_stack = t->capture.stacks.v + r->stack_off,
+			.n_user_stack_bytes = r->n_stack_bytes,
+			.user_stack_size = r->n_stack_bytes,
+		},
+	};
+	snapshot_unwind(t->s, t->p, &sample, ret);
+}
+
+/* ---- labels -------------------------------------------------------------------------------- */
+
+static const char *wait_reason(const struct take *t, const struct go_g *g)
+{
+	const struct go_reasons *reasons = &t->program->go.reasons;
+	bool waits = g->status == GO_WAITING || g->status == GO_LEAKED;
+	return waits && g->wait_reason && g->wait_reason < reasons->n ?
+		       reasons->text[g->wait_reason] : "";
+}
+
+/* How long it has been waiting, at least. */
+static uint64_t wait_ns(const struct gocapture_goroutine *r)
+{
+	bool waits = r->g.status == GO_WAITING || r->g.status == GO_SYSCALL;
+	return waits && r->g.wait_since && r->g.wait_since <= r->time_ns ?
+		       r->time_ns - r->g.wait_since : SNAPSHOT_WAIT_UNKNOWN;
+}
+
+static void add_own_labels(struct take *t, const struct gocapture_goroutine *r)
+{
+	if (r->labels == GOCAPTURE_NO_LABELS)
+		return;
+	const struct gocapture_labels *l = &t->capture.labels.v[r->labels];
+	const char *text = t->capture.text.v + l->off;
+	for (uint32_t i = 0; i < l->n; i++) {
+		const char *value = text + strlen(text) + 1;
+		snapshot_label(t->s, text, value);
+		text = value + strlen(value) + 1;
+	}
+}
+
+static void add_number(struct take *t, const char *key, uint64_t number)
+{
+	if (number)
+		snapshot_number(t->s, key, number);
+}
+
+static void add_labels(struct take *t, const struct gocapture_goroutine *r, uint64_t wait)
+{
+	uint64_t bias = t->program->places.bias;
+	/* the program's own come first: it cannot replace ours */
+	add_own_labels(t, r);
+	add_number(t, "go::goroutine", r->g.goid);
+	add_number(t, "go::parent", r->g.parent);
+	add_number(t, "go::thread", r->tid);
+	add_number(t, "go::bubble", r->bubble);
+	snapshot_label(t->s, "go::state", go_status_name(r->g.status));
+	snapshot_label(t->s, "go::wait_reason", wait_reason(t, &r->g));
+	if (r->g.locked_m)
+		snapshot_label(t->s, "go::locked", "true");
+	if (wait != SNAPSHOT_WAIT_UNKNOWN)
+		snapshot_number(t->s, SNAPSHOT_GO_WAIT, wait);
+	const struct gofuncs_place *creator =
+		r->g.go_pc && r->g.goid != 1 ? gofuncs_at(&t->funcs, r->g.go_pc - 1 - bias) : NULL;
+	if (creator && creator->text)
+		snapshot_label(t->s, "go::created_by",
+			       strtab_get(&t->s->engine->strings, creator->text));
+}
+
+/* ---- entries ------------------------------------------------------------------------------- */
+
+/* Is it one of the runtime's own that is not doing the program's work? */
+static bool is_runtime(struct take *t, const struct go_g *g, const struct gofuncs_place *start)
+{
+	if (!start || !start->is_runtime)
+		return false;
+	const char *reason = wait_reason(t, g);
+	const char *name = strtab_get(&t->s->engine->strings, start->function);
+	bool may_work = strcmp(name, "runtime.runfinq") == 0 ||
+			strcmp(name, "runtime.runFinalizers") == 0 ||
+			strcmp(name, "runtime.runCleanups") == 0;
+	return !may_work || strcmp(reason, "finalizer wait") == 0 ||
+	       strcmp(reason, "cleanup wait") == 0;
+}
+
+static void add_entry(struct take *t, const struct gocapture_goroutine *r)
+{
+	struct strtab *strings = &t->s->engine->strings;
+	const struct gofuncs_place *start =
+		gofuncs_at(&t->funcs, r->g.start_pc - t->program->places.bias);
+	uint64_t wait = wait_ns(r);
+	if (r->how == GOCAPTURE_ENDED) {
+		t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
+		return;
+	}
+	if (is_runtime(t, &r->g, start)) {
+		t->o->n_runtime++;
+		return;
+	}
+	if (t->o->min_wait_ns &&
+	    (wait == SNAPSHOT_WAIT_UNKNOWN || wait < t->o->min_wait_ns)) {
+		t->o->n_short++;
+		return;
+	}
+	const char *reason = wait_reason(t, &r->g);
+	struct snapshot_entry entry = {
+		.is_task = true, .pid = t->p->pid, .id = r->g.goid, .wait_ns = wait,
+		.name = start ? start->function : 0, .process_name = t->p->name,
+		.state = strtab_add_cstr(strings, *reason ? reason : go_status_name(r->g.status)),
+	};
+	if (r->n_stack_bytes) {
+		struct snapshot_stack stack;
+		unwind(t, r, &stack);
+		entry.stack = stack.id;
+		entry.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC :
+				r->how == GOCAPTURE_STEADY ? SNAPSHOT_EXACT : SNAPSHOT_MOVED;
+	} else {
+		entry.stack = snapshot_no_stack(t->s);
+		entry.quality = SNAPSHOT_UNKNOWN;
+		t->s->n_lost[SNAPSHOT_LOST_MOVING] += r->how == GOCAPTURE_MOVING;
+	}
+	add_labels(t, r, wait);
+	snapshot_add(t->s, &entry);
+}
+
+static int add_all(struct take *t, struct err *e)
+{
+	struct gocapture *c = &t->capture;
+	int r = gocapture_begin(c, &t->program->go, &t->program->memory);
+	gofuncs_open(&t->funcs, t->program->dso, &t->s->engine->strings);
+	while (r >= 0 && (r = gocapture_next(c)) > 0)
+		for (size_t i = 0; i < c->goroutines.n; i++)
+			add_entry(t, &c->goroutines.v[i]);
+	t->s->from_ns = t->s->from_ns ? t->s->from_ns : c->from_ns;
+	t->s->to_ns = c->to_ns > t->s->to_ns ? c->to_ns : t->s->to_ns;
+	t->s->n_lost[SNAPSHOT_LOST_LIMIT] += c->n_left_out;
+	t->o->n_bad_labels += c->n_bad_labels;
+	gofuncs_close(&t->funcs);
+	gocapture_done(c);
+	if (r == -ENOMEM)
+		return err_errno(e, ENOMEM, "cannot read the goroutines of process %u", t->p->pid);
+	return r < 0 ? err_set(e, ESRCH, "process %u has ended, or it executes another program",
+			       t->p->pid) : 0;
+}
+
+int goroutines_add(struct goroutines *o, struct snapshot *s, struct procs_process *p,
+		   struct err *e)
+{
+	struct program x = { .dso = NULL };
+	struct take t = { .o = o, .s = s, .p = p, .program = &x };
+	int r = open_program(&t, e);
+	snprintf(o->version, sizeof(o->version), "%s", x.go.version.text);
+	if (r == 0)
+		r = add_all(&t, e);
+	close_program(&x);
+	return r;
+}

@@ -1,0 +1,34 @@
+#ifndef CPROF_SNAPSHOT_GOROUTINES_H
+#define CPROF_SNAPSHOT_GOROUTINES_H
+
+/* The goroutines of a process as entries of a snapshot. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct procs_process;
+struct snapshot;
+
+struct goroutines {
+	uint64_t min_wait_ns;           /* only those that wait at least so long; 0: all */
+	/* Results, summed over processes. */
+	uint64_t n_runtime;             /* the runtime's own, which are left out */
+	uint64_t n_short;               /* left out because of min_wait_ns */
+	uint64_t n_bad_labels;          /* labels could not be read */
+	char version[64];               /* of Go, of the last process: "go1.26.10" */
+};
+
+/*
+ * Adds the goroutines of p to s, with the labels go::goroutine and so on (cprof-go(7)), and widens
+ * the window of s.  p's mappings are known.  Its main thread may have ended.  -ENOENT: it is not a
+ * Go program, without e; otherwise -errno with e: -ENOTSUP, the version of Go is unknown; -EPERM,
+ * -ESRCH, -ENOMEM.
+ */
+int goroutines_add(struct goroutines *o, struct snapshot *s, struct procs_process *p,
+		   struct err *e);
+
+/* Does the process run a Go program? */
+bool goroutines_has(struct snapshot *s, const struct procs_process *p);
+
+#endif
