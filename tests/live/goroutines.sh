@@ -1,0 +1,79 @@
+#!/bin/sh
+# Goroutines from outside are what the program says about itself, and the program does not notice.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need go
+
+HOME=$T GO111MODULE=off GOFLAGS='' GOCACHE=${PROG%/*}/gocache
+export HOME GO111MODULE GOFLAGS GOCACHE
+
+# begin NAME ARGS...: starts the program, with its input open, and waits until it is ready
+begin() {
+	begin_name=$1
+	shift
+	mkfifo "$begin_name.in"
+	exec 7<>"$begin_name.in"
+	"./$begin_name.keep" "$@" <"$begin_name.in" >"$begin_name.out" 7>&- &
+	pid=$!
+	tap_pids="$tap_pids $pid"
+	check "$begin_name: the program is ready" wait_for 60 grep -q ready "$begin_name.out"
+}
+
+end() {
+	exec 7>&-
+	check "$begin_name: the program has not noticed it, and ends by itself" wait "$pid"
+	rm -f "$begin_name.in"
+}
+
+build() {
+	build_name=$1
+	shift
+	check "$build_name: builds" go build -o "$build_name.keep" "$@"
+}
+
+P=$CPROF_SOURCE_ROOT/tests/prog
+build plain "$P/gowaits.go"
+build bare -buildmode=pie -ldflags='-s -w' "$P/gowaits.go"
+for kind in plain bare; do
+	begin $kind wait 300 150 $kind.own
+	run "$PROG/goshot" "$pid" go2
+	is "$status" 0 "$kind: a snapshot"
+	cp out $kind.go2
+	check "$kind: equal to the program's own text" "$P/gowaits.py" $kind.own $kind.go2
+	[ $kind = plain ] || {
+		end
+		continue
+	}
+	run "$PROG/goshot" "$pid" g.pb.gz
+	is "$status" 0 "$kind: a profile"
+	profile "$kind: one sample for each goroutine" g.pb.gz "total == 302"
+	run "$CPROF" report --by go::created_by g.pb.gz
+	like out '300 .*main\.main .*gowaits\.go:[0-9]+' "$kind: by creator"
+	run "$CPROF" report --by number g.pb.gz
+	like out ' 15$' "$kind: labels of the program"
+	run "$PROG/goshot" "$pid" go1
+	like out '^goroutine profile: total 302$' "$kind: the text of debug=1"
+	like out '^# labels: \{"kind":"labelled", "number":"15"\}$' "$kind: with labels"
+	check "$kind: go tool pprof reads it" go tool pprof -top out
+	run "$PROG/goshot" "$pid" go2 3600000000000
+	unlike out . "$kind: nothing waits for an hour"
+	end
+done
+
+build cgo "$P/gowaitsc.go"
+begin cgo wait 60 5 cgo.own
+run "$PROG/goshot" "$pid" go2
+cp out cgo.go2
+check "cgo: equal to the program's own text" "$P/gowaits.py" cgo.own cgo.go2
+end
+
+# Stacks of goroutines that move, while the garbage collector runs and stacks grow and shrink.
+begin plain churn 200 30
+run "$PROG/goshot" "$pid" go2
+cp out churn.go2
+check "churn: each stack is one that the program can have" "$P/gowaits.py" --possible churn.go2 200
+end
+
+run "$PROG/goshot" $$ go2
+is "$status" 1 "a shell has no goroutines"
+like err 'runs no Go program' "the reason"
+finish
