@@ -37,6 +37,7 @@ enum {
 	OPT_JSON,
 	OPT_NO_SYMBOLS,
 	OPT_WAITS,
+	OPT_LOCKS,
 	OPT_THREADS,
 };
 
@@ -66,6 +67,7 @@ static const struct argp_option options[] = {
 	{ "waits", OPT_WAITS, "LIST", 0,
 	  "Profiles of how long threads waited, from samples of switches: {import-waits}; default: "
 	  "off-cpu, if the file was recorded for it", 1 },
+	{ "locks", OPT_LOCKS, NULL, 0, "Label waits in block and mutex with their lock", 1 },
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0,
@@ -125,6 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->waits = optwords_parse_list(&optsets_import_waits, state, "--waits", arg);
 		c->waits_given = true;
 		break;
+	case OPT_LOCKS: c->locks = true; break;
 	case OPT_MAX_MEMORY:
 		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);
 		break;

@@ -44,6 +44,7 @@ struct cprof_import_config {
 	bool waits_given;              /* false: off-cpu, if the file was recorded for it */
 	unsigned waits;                /* enum cprof_import_waits bits, in place of the profiles of
 					* the events that they are computed from */
+	bool locks;                    /* block and mutex have the label lock */
 	struct cprof_naming naming;
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	uint64_t symbol_timeout_ns;    /* as in struct cprof_config */

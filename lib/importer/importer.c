@@ -231,7 +231,7 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 		.label = c->label, .n_labels = c->n_labels,
 		.max_stack = perfdata_event(m->source, 0)->attr.sample_max_stack,
 		.max_branches = perfdata_info(m->source)->n_branches_max,
-		.machine = machine_of(m),
+		.machine = machine_of(m), .has_locks = c->locks,
 		.follow = true,
 	};
 	int r = engine_init(&m->engine, &o, e);
@@ -267,7 +267,7 @@ static int set_up(struct cprof_importer *m, struct err *e)
 	};
 	m->waits = (struct importwaits){
 		.files = &m->files, .log = m->config.log, .path = m->config.path,
-		.is_swapped = perfdata_info(m->source)->is_swapped,
+		.is_swapped = perfdata_info(m->source)->is_swapped, .has_locks = m->config.locks,
 	};
 	if ((r = importwaits_choose(&m->waits, m->config.waits, m->config.waits_given, e)) < 0 ||
 	    (r = set_events(m, e)) < 0)

@@ -124,6 +124,24 @@ static int check_wanted(const struct importwaits *w, unsigned wanted, struct err
 	return -EINVAL;
 }
 
+/* Locks are found by the arguments of futex(2). */
+static int check_locks(const struct importwaits *w, struct err *e)
+{
+	if (!w->wants_locks) {
+		err_set(e, EINVAL, "no profile of waits for locks is chosen, which could have "
+			"labels");
+		err_hint(e, "choose it with --waits block or --waits mutex");
+		return -EINVAL;
+	}
+	const struct perf_event_attr *a = &perfdata_event(w->files->source, w->switches)->attr;
+	if (a->sample_type & PERF_SAMPLE_REGS_USER)
+		return 0;
+	err_set(e, EINVAL, "'%s' has no registers in its samples of switches, by which locks are "
+		"found", w->path);
+	err_hint(e, "record with perf record --call-graph dwarf");
+	return -EINVAL;
+}
+
 /* ---- choosing -------------------------------------------------------------------------- */
 
 enum { SWITCHES, CLOCKS, WAKES, N_USED };
@@ -166,12 +184,14 @@ int importwaits_choose(struct importwaits *w, unsigned wanted, bool is_asked, st
 	if (!is_asked)
 		wanted = is_for_waits(w) ? 1u << (EVSPEC_OFF_CPU - 1) : 0;
 	int r = wanted ? check_wanted(w, wanted, e) : 0;
+	w->wants_locks = wanted & (1u << (EVSPEC_BLOCK - 1) | 1u << (EVSPEC_MUTEX - 1));
+	if (r == 0 && w->has_locks)
+		r = check_locks(w, e);
 	if (r < 0 || !wanted)
 		return r;
 	for (unsigned i = EVSPEC_OFF_CPU; i <= EVSPEC_MUTEX; i++)
 		if (wanted >> (i - 1) & 1)
 			w->profile[w->n_profiles++] = (enum evspec_waiting)i;
-	w->wants_locks = wanted & (1u << (EVSPEC_BLOCK - 1) | 1u << (EVSPEC_MUTEX - 1));
 	if (!(wanted >> (EVSPEC_MUTEX - 1) & 1))
 		w->wakes = NO_EVENT;
 	if (!(wanted >> (EVSPEC_WALL - 1) & 1))
@@ -204,13 +224,14 @@ static void find_code(struct importwaits *w, struct engine *g)
 	if (symkernel_open(w->files->host, &names, NULL) < 0)
 		return;
 	for (size_t i = 0; i < WAITS_N_FUNCTIONS; i++)
-		if (symkernel_code(names, waits_function[i].name, &code[n].start, &code[n].end))
-			code[n++].reason = waits_function[i].reason;
+		if (symkernel_code(names, waits_function[i].name, &code[n].start, &code[n].end)) {
+			code[n].reason = waits_function[i].reason;
+			code[n++].has_address = waits_function[i].has_address;
+		}
 	symkernel_close(names);
 	if (n && code[0].reason == WAITS_FOR_LOCK)
 		w->no_locks = NULL;
 }
-
 
 /* The thread of a record, which may have existed before the recording. */
 static void know_thread(struct engine *g, uint32_t pid, uint32_t tid)

@@ -45,6 +45,7 @@ struct importwaits {
 	const struct log *log;
 	const char *path;              /* of the recording */
 	bool is_swapped;               /* the other byte order */
+	bool has_locks;                /* labels of locks are wanted */
 
 	/* Results of importwaits_choose. */
 	enum evspec_waiting profile[IMPORTWAITS_PROFILES];

@@ -98,6 +98,23 @@ by_points() {
 	rm -f points.*
 }
 
+# Which lock it was is in the registers.
+by_locks() {
+	recorded locks -e context-switches -c 1 --switch-events --call-graph dwarf,4096
+	run "$CPROF" import --waits block --locks -o locks.pb.gz locks.data
+	if grep -q 'cannot recognize waits for locks' err; then
+		skip 'locks' "$(head -n 1 err)"
+		return 0
+	fi
+	is "$status" 0 'labels of locks'
+	profile 'the variable that contains the lock' locks.pb.gz \
+		"{r[2]['lock'] for r in rows if 'locked' in r[0]} == {'lock'}" "cum('locked') > 0"
+	rm -f locks.pb.gz
+	recorded plain -e context-switches -c 1 --switch-events -g
+	refused 1 'has no registers' 'without registers' \
+		import --waits block --locks -o locks.pb.gz plain.data
+}
+
 single_task() {
 	recorded task -e sched:sched_switch -g
 	run "$CPROF" import -o task.pb.gz task.data
@@ -114,6 +131,7 @@ single_task() {
 
 attempts 3 by_switches
 attempts 3 by_wall
+attempts 3 by_locks
 run "$CPROF" import --waits none -o none.pb.gz switches.data
 profile '--waits none counts switches' none.pb.gz "p.sample_types[1] == ('context_switches', 'count')"
 mv switches.data kept.keep
@@ -124,6 +142,7 @@ else
 	skip 'tracepoints' 'perf cannot record sched:sched_switch'
 fi
 rm -f ./*.data ./*.truth ./*.pb.gz perf.log
+refused 1 'no profile of waits for locks' 'locks of no waits' import --locks kept.keep
 refused 64 'off-cpu' 'an unknown profile' import --waits nosuch kept.keep
 refused 1 'has no samples of wake-ups' 'who made others wait is not in each file' \
 	import --waits mutex kept.keep
