@@ -119,9 +119,9 @@ static bool is_short(const struct copyring *c, const struct source_ring *seen, u
 }
 
 /*
- * Each wake-up of the reader costs some dozen us and empties CPU caches.  With a ring of 16 MiB
- * instead of 8, recording clang at 5 kHz took 5 % less CPU time; one of 32 MiB does not fit into
- * caches and took as much as one of 8 (tests/bench/RESULTS.md).
+ * Each wake-up of the reader costs some dozen us, and CPU caches are cold after it.  With a ring of
+ * 16 MiB instead of 8, recording clang at 5 kHz took 5 % less CPU time, with one of 32 MiB no less
+ * than with 16 (tests/bench/RESULTS.md).
  */
 static bool is_brief(const struct copyring *c, const struct source_ring *seen, uint64_t now_ns)
 {
