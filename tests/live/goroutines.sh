@@ -45,7 +45,7 @@ for kind in plain bare; do
 	}
 	run "$PROG/goshot" "$pid" g.pb.gz
 	is "$status" 0 "$kind: a profile"
-	profile "$kind: one sample for each goroutine" g.pb.gz "total == 302"
+	profile "$kind: one sample for each goroutine" g.pb.gz "n == 302"
 	run "$CPROF" report --by go::created_by g.pb.gz
 	like out '300 .*main\.main .*gowaits\.go:[0-9]+' "$kind: by creator"
 	run "$CPROF" report --by number g.pb.gz
