@@ -46,7 +46,7 @@ const char *exclusive_command_line(const struct host *h, pid_t pid, char buf[EXC
 	CLEANUP_FREE char *text = NULL;
 	size_t n = 0;
 	buf[0] = '\0';
-	if (host_read_file(h, HOST_PROC, &text, &n, "%d/cmdline", (int)pid) < 0)
+	if (host_read_process_file(h, (uint32_t)pid, "cmdline", &text, &n) < 0)
 		return buf;
 	while (n && !text[n - 1])
 		n--;

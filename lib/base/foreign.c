@@ -208,29 +208,35 @@ static int open_slowly(struct foreign *f, const struct foreign_want *w, int path
 	return TAKE_FD(copy);
 }
 
-int foreign_open(struct foreign *f, const struct foreign_want *w, struct stat *ret)
+int foreign_open_path(struct foreign *f, const struct foreign_want *w, int path_fd,
+		      struct stat *ret)
 {
 	struct stat st;
 	ret = ret ? ret : &st;
 	mode_t mode;
-	CLEANUP_CLOSE int fd = walk_fast(f, w);
-	if (fd == -EAGAIN)
-		return open_slowly(f, w, -1, ret);
-	if (fd < 0)
-		return fd;
-	enum fstype type = fstype_of(f ? &f->types : NULL, fd, w->pid, &mode);
+	enum fstype type = fstype_of(f ? &f->types : NULL, path_fd, w->pid, &mode);
 	int r = check_type(mode);
 	if (r < 0)
 		return r;
 	switch (type) {
 	case FSTYPE_LOCAL:
-		return reopen(fd, ret);
+		return reopen(path_fd, ret);
 	case FSTYPE_PSEUDO:
 		return -ENXIO;
 	case FSTYPE_REMOTE:
 		break;
 	}
-	return w->flags & FOREIGN_NO_COPY ? -EREMOTE : open_slowly(f, w, fd, ret);
+	return w->flags & FOREIGN_NO_COPY ? -EREMOTE : open_slowly(f, w, path_fd, ret);
+}
+
+int foreign_open(struct foreign *f, const struct foreign_want *w, struct stat *ret)
+{
+	struct stat st;
+	ret = ret ? ret : &st;
+	CLEANUP_CLOSE int fd = walk_fast(f, w);
+	if (fd == -EAGAIN)
+		return open_slowly(f, w, -1, ret);
+	return fd < 0 ? fd : foreign_open_path(f, w, fd, ret);
 }
 
 int foreign_open_folder(struct foreign *f, const struct foreign_want *w)

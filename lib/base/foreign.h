@@ -47,6 +47,10 @@ void foreign_free(struct foreign *f);
  */
 int foreign_open(struct foreign *f, const struct foreign_want *want, struct stat *ret);
 
+/* The same for a file that is open with O_PATH; want->dir_fd and path are not used. */
+int foreign_open_path(struct foreign *f, const struct foreign_want *want, int path_fd,
+		      struct stat *ret);
+
 /* Opens a folder with O_PATH, if neither the walk nor the folder needs an answer from elsewhere;
  * -EREMOTE otherwise.  Names in it can be looked up without waiting, but one of them may be a mount
  * of its own. */

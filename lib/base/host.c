@@ -118,6 +118,31 @@ int host_read_file(const struct host *h, enum host_dir dir, char **ret_text, siz
 	return fd < 0 ? fd : read_all(fd, ret_text, ret_n);
 }
 
+int host_read_process_file(const struct host *h, uint32_t pid, const char *name, char **ret_text,
+			   size_t *ret_n)
+{
+	CLEANUP_VEC VEC(char) text = { 0 };
+	if (remotemem_is_direct(h->memory, pid))
+		return host_read_file(h, HOST_PROC, ret_text, ret_n, "%u/%s", pid, name);
+	for (;;) {
+		const char *part;
+		long n = remotemem_read_text(h->memory, pid, name, text.n == 0, &part);
+		if (n < 0)
+			return (int)n;
+		if (!VEC_RESERVE(&text, (size_t)n + 1))
+			return -ENOMEM;
+		if (n == 0)
+			break;
+		memcpy(text.v + text.n, part, (size_t)n);
+		text.n += (size_t)n;
+	}
+	text.v[text.n] = '\0';
+	if (ret_n)
+		*ret_n = text.n;
+	*ret_text = TAKE_PTR(text.v);
+	return 0;
+}
+
 int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
 		   const char *fmt, ...)
 {

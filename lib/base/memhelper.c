@@ -27,14 +27,22 @@
 #define STARVED_NS (1000 * MS)         /* while it is ready to run, on a busy machine */
 #define DATA_BYTES (1u << 20)          /* of one answer */
 
+enum op { READ_MEMORY, READ_MEM_FILE, READ_TEXT, CONTINUE_TEXT, OPEN_LINK };
+
 struct exchange {
+	enum op op;
 	uint32_t id;
-	bool by_file;
+	char path[MEMHELPER_PATH_BYTES];
 	uint32_t n_pieces;
 	size_t n_bytes;
-	long result;                   /* bytes or -errno */
+	long result;                   /* bytes or -errno; of OPEN_LINK 0 or -errno */
 	struct iovec piece[MEMHELPER_PIECES_MAX];
 	uint8_t data[DATA_BYTES];
+};
+
+union control {
+	char bytes[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr head;
 };
 
 struct memhelper {
@@ -85,14 +93,74 @@ static long read_pieces(struct exchange *x)
 	return n < 0 ? -errno : n;
 }
 
+static int open_path(const struct memhelper *h, const struct exchange *x, int flags)
+{
+	int fd = (int)syscall(SYS_openat, h->proc_fd, x->path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The kernel returns about a page each time. */
+static long read_text(struct exchange *x, int fd)
+{
+	size_t n = 0;
+	while (n < sizeof(x->data)) {
+		long got = syscall(SYS_read, fd, x->data + n, sizeof(x->data) - n);
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		n += (size_t)got;
+	}
+	return (long)n;
+}
+
+static void send_answer(int socket_fd, int fd)
+{
+	union control control = { .bytes = { 0 } };
+	char byte = 0;
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+	if (fd >= 0) {
+		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(fd)),
+						 .cmsg_level = SOL_SOCKET,
+						 .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+		m.msg_control = control.bytes;
+		m.msg_controllen = sizeof(control.bytes);
+	}
+	syscall(SYS_sendmsg, socket_fd, &m, MSG_NOSIGNAL);
+}
+
 static void serve(void *ctx, int socket_fd)
 {
 	const struct memhelper *h = ctx;
 	struct exchange *x = h->exchange;
+	int text_fd = -1;
 	char byte;
 	while (syscall(SYS_read, socket_fd, &byte, 1ul) == 1) {
-		x->result = x->by_file ? read_file(h, x) : read_pieces(x);
-		syscall(SYS_sendto, socket_fd, &byte, 1ul, MSG_NOSIGNAL, NULL, 0);
+		int link_fd = -1;
+		switch (x->op) {
+		case READ_MEMORY:
+			x->result = read_pieces(x);
+			break;
+		case READ_MEM_FILE:
+			x->result = read_file(h, x);
+			break;
+		case READ_TEXT:
+			syscall(SYS_close, text_fd);
+			text_fd = open_path(h, x, O_RDONLY);
+			x->result = text_fd < 0 ? text_fd : read_text(x, text_fd);
+			break;
+		case CONTINUE_TEXT:
+			x->result = read_text(x, text_fd);
+			break;
+		case OPEN_LINK:
+			link_fd = open_path(h, x, O_PATH);
+			x->result = link_fd < 0 ? link_fd : 0;
+		}
+		send_answer(socket_fd, link_fd);
+		if (link_fd >= 0)
+			syscall(SYS_close, link_fd);
 	}
 }
 
@@ -160,15 +228,30 @@ static bool is_ready_to_run(const struct memhelper *h)
 	return name_end && strncmp(name_end, ") R", 3) == 0;
 }
 
+/* False: the helper has ended. */
+static bool receive_answer(int socket_fd, int *ret_fd)
+{
+	union control control;
+	char byte;
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes,
+			    .msg_controllen = sizeof(control.bytes) };
+	if (recvmsg(socket_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
+		return false;
+	const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+	return true;
+}
+
 /* False: no answer in time, or the helper has ended. */
-static bool await(const struct memhelper *h)
+static bool await(const struct memhelper *h, int *ret_fd)
 {
 	uint64_t start_ns = clock_monotonic_ns();
 	for (;;) {
 		struct pollfd p = { .fd = h->socket_fd, .events = POLLIN };
-		char byte;
 		if (poll(&p, 1, STEP_MS) > 0)
-			return recv(h->socket_fd, &byte, 1, MSG_DONTWAIT) == 1;
+			return receive_answer(h->socket_fd, ret_fd);
 		uint64_t took_ns = clock_monotonic_ns() - start_ns;
 		if (helper_is_asked_to_end() || took_ns > STARVED_NS ||
 		    (took_ns > ANSWER_NS && !is_ready_to_run(h)))
@@ -176,9 +259,10 @@ static bool await(const struct memhelper *h)
 	}
 }
 
-static long ask(struct memhelper *h)
+/* *ret_fd: a descriptor that comes with the answer; unchanged otherwise. */
+static long ask(struct memhelper *h, int *ret_fd)
 {
-	if (send(h->socket_fd, "", 1, MSG_NOSIGNAL) == 1 && await(h))
+	if (send(h->socket_fd, "", 1, MSG_NOSIGNAL) == 1 && await(h, ret_fd))
 		return h->exchange->result;
 	end(h);
 	return -ETIMEDOUT;
@@ -243,17 +327,18 @@ long memhelper_read(struct memhelper *h, uint32_t id, bool by_file,
 	struct cursor local = { p->local, p->n_local, 0, 0 };
 	struct cursor remote = { p->remote, p->n_remote, 0, 0 };
 	long n_done = 0;
+	int fd;
 	for (;;) {
 		if (!start(h))
 			return -ENOMEM;
 		struct exchange *x = h->exchange;
+		x->op = by_file ? READ_MEM_FILE : READ_MEMORY;
 		x->id = id;
-		x->by_file = by_file;
 		fill_request(x, &remote);
 		if (x->n_bytes == 0)
 			return n_done;
 		size_t n_asked = x->n_bytes;
-		long n = ask(h);
+		long n = ask(h, &fd);
 		if (n < 0)
 			return n == -ETIMEDOUT || !n_done ? n : n_done;
 		size_t n_taken = take_answer(x, (size_t)n, &local);
@@ -261,4 +346,33 @@ long memhelper_read(struct memhelper *h, uint32_t id, bool by_file,
 		if (n_taken < n_asked)
 			return n_done;
 	}
+}
+
+/* ---- files of /proc -------------------------------------------------------------------- */
+
+static bool prepare_path(struct memhelper *h, enum op op, const char *path)
+{
+	if (!start(h))
+		return false;
+	h->exchange->op = op;
+	snprintf(h->exchange->path, sizeof(h->exchange->path), "%s", path);
+	return true;
+}
+
+long memhelper_text(struct memhelper *h, const char *path, bool is_first, const char **ret_text)
+{
+	int fd;
+	if (!prepare_path(h, is_first ? READ_TEXT : CONTINUE_TEXT, path))
+		return -ENOMEM;
+	*ret_text = (const char *)h->exchange->data;
+	return ask(h, &fd);
+}
+
+int memhelper_link(struct memhelper *h, const char *path)
+{
+	int fd = -EIO;
+	if (!prepare_path(h, OPEN_LINK, path))
+		return -ENOMEM;
+	long r = ask(h, &fd);
+	return r < 0 ? (int)r : fd;
 }

@@ -2,8 +2,9 @@
 #define CPROF_BASE_MEMHELPER_H
 
 /*
- * A helper process that reads the memory of other processes, with a deadline.  The first read
- * starts it, and it stays until it gets stuck; the next read then starts another one.
+ * A helper process that reads the memory of other processes, and the files of /proc that need the
+ * lock of their memory, with a deadline.  The first read starts it, and it stays until it gets
+ * stuck; the next one then starts another helper.
  */
 
 #include <stdbool.h>
@@ -31,5 +32,17 @@ void memhelper_free(struct memhelper *h);
  */
 long memhelper_read(struct memhelper *h, uint32_t id, bool by_file,
 		    const struct memhelper_pieces *p);
+
+/*
+ * Reads the next part of a text of /proc, from its start if is_first: at most 1 MiB, which
+ * *ret_text borrows until the next call.  Returns the number of bytes, 0 at its end, or -errno;
+ * -ETIMEDOUT as above.  path: relative to /proc, shorter than MEMHELPER_PATH_BYTES.
+ */
+#define MEMHELPER_PATH_BYTES 64u
+long memhelper_text(struct memhelper *h, const char *path, bool is_first, const char **ret_text);
+
+/* Opens what a link of /proc leads to, with O_PATH.  A descriptor or -errno; -ETIMEDOUT as
+ * above. */
+int memhelper_link(struct memhelper *h, const char *path);
 
 #endif

@@ -110,19 +110,29 @@ static bool is_stuck(const struct remotemem *m, uint32_t id)
 	return false;
 }
 
+/* May the helper be asked about this process? */
+static bool may_ask(struct remotemem *m, uint32_t id)
+{
+	if (is_stuck(m, id))
+		return false;
+	if (m->stats.n_stuck < HELPER_STUCK_MAX)
+		return true;
+	m->stats.n_refused++;
+	return false;
+}
+
+static long note_answer(struct remotemem *m, uint32_t id, long answer)
+{
+	if (answer == -ETIMEDOUT)
+		m->stuck[m->stats.n_stuck++] = process_of(m, id);
+	return answer;
+}
+
 static long ask_helper(struct remotemem *m, uint32_t id, bool by_file,
 		       const struct memhelper_pieces *p)
 {
-	if (is_stuck(m, id))
-		return -ETIMEDOUT;
-	if (m->stats.n_stuck == HELPER_STUCK_MAX) {
-		m->stats.n_refused++;
-		return -ETIMEDOUT;
-	}
-	long n = memhelper_read(m->helper, id, by_file, p);
-	if (n == -ETIMEDOUT)
-		m->stuck[m->stats.n_stuck++] = process_of(m, id);
-	return n;
+	return may_ask(m, id) ? note_answer(m, id, memhelper_read(m->helper, id, by_file, p))
+			      : -ETIMEDOUT;
 }
 
 /* ---- reading -------------------------------------------------------------------------- */
@@ -201,6 +211,44 @@ long remotemem_read_file(struct remotemem *m, uint32_t tid, void *buf, size_t n_
 	const struct iovec remote = { (void *)(uintptr_t)address, n_bytes };
 	return read_memory(m, tid, true, &(struct memhelper_pieces){ &local, &remote, 1, 1 });
 }
+
+/* ---- files ----------------------------------------------------------------------------- */
+
+bool remotemem_is_direct(struct remotemem *m, uint32_t id)
+{
+	if (!m || m->is_direct)
+		return true;
+	pthread_mutex_lock(&m->mutex);
+	bool is_direct = is_trusted(m, id);
+	pthread_mutex_unlock(&m->mutex);
+	return is_direct;
+}
+
+long remotemem_read_text(struct remotemem *m, uint32_t id, const char *name, bool is_first,
+			 const char **ret_text)
+{
+	char path[MEMHELPER_PATH_BYTES];
+	snprintf(path, sizeof(path), "%u/%s", id, name);
+	pthread_mutex_lock(&m->mutex);
+	long n = may_ask(m, id)
+		? note_answer(m, id, memhelper_text(m->helper, path, is_first, ret_text))
+		: -ETIMEDOUT;
+	pthread_mutex_unlock(&m->mutex);
+	return n;
+}
+
+int remotemem_open_link(struct remotemem *m, uint32_t id, const char *name)
+{
+	char path[MEMHELPER_PATH_BYTES];
+	snprintf(path, sizeof(path), "%u/%s", id, name);
+	pthread_mutex_lock(&m->mutex);
+	long fd = may_ask(m, id) ? note_answer(m, id, memhelper_link(m->helper, path))
+				 : -ETIMEDOUT;
+	pthread_mutex_unlock(&m->mutex);
+	return (int)fd;
+}
+
+/* ---- what happened ------------------------------------------------------------------------ */
 
 void remotemem_explain(const struct remotemem *m, const struct log *log)
 {

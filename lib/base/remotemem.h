@@ -9,10 +9,14 @@
  * waits, and SIGKILL cannot end it.  So a program could stop the profiler that looks at it for
  * ever.
  *
+ * The files of /proc that need the lock of its memory are no better: a program can hold that lock
+ * while mmap(2) waits for such a file system.
+ *
  * Memory is therefore read by a helper process, unless the other process may do with us what it
  * likes anyway: it has our user and our namespaces, or we have no right to read what others own.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -42,6 +46,21 @@ long remotemem_read(struct remotemem *m, uint32_t pid, const struct iovec *local
  * one of its threads. */
 long remotemem_read_file(struct remotemem *m, uint32_t tid, void *buf, size_t n_bytes,
 			 uint64_t address);
+
+/* Is the process, or that of a thread, read without a helper? */
+bool remotemem_is_direct(struct remotemem *m, uint32_t id);
+
+/*
+ * If not: the next part of the text /proc/ID/NAME, from its start if is_first: *ret_text borrows it
+ * until the next call.  Returns its bytes, 0 at the end, or -errno; -ETIMEDOUT as above.  Only one
+ * thread may read texts.
+ */
+long remotemem_read_text(struct remotemem *m, uint32_t id, const char *name, bool is_first,
+			 const char **ret_text);
+
+/* If not: opens what the link /proc/ID/NAME leads to, with O_PATH.  A descriptor or -errno;
+ * -ETIMEDOUT as above. */
+int remotemem_open_link(struct remotemem *m, uint32_t id, const char *name);
 
 /* Names the stuck ones. */
 void remotemem_explain(const struct remotemem *m, const struct log *log);

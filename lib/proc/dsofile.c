@@ -20,7 +20,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -57,12 +56,28 @@ static int open_wanted(const struct host *h, const struct dsofile *want, int dir
 	return is_wanted(&st, want, !is_own_root) ? TAKE_FD(fd) : -ESTALE;
 }
 
+/* Looking for the link needs the lock of the process's memory. */
+static int open_link_by_helper(const struct host *h, const struct dsofile *want, const char *name)
+{
+	struct stat st;
+	const struct foreign_want where = { .pid = want->pid, .flags = FOREIGN_MAGIC_LINKS };
+	CLEANUP_CLOSE int path_fd = remotemem_open_link(h->memory, want->pid, name);
+	if (path_fd < 0)
+		return path_fd;
+	CLEANUP_CLOSE int fd = foreign_open_path(h->foreign, &where, path_fd, &st);
+	if (fd < 0)
+		return fd == -ENXIO ? -ESTALE : fd;
+	return is_wanted(&st, want, true) ? TAKE_FD(fd) : -ESTALE;
+}
+
 static int open_map_file(const struct host *h, const struct dsofile *want, char **ret_path)
 {
-	char name[PATH_MAX];
+	char name[64];
 	snprintf(name, sizeof(name), "%u/map_files/%llx-%llx", want->pid,
 		 (unsigned long long)want->start, (unsigned long long)want->end);
-	CLEANUP_CLOSE int fd = open_wanted(h, want, h->fd[HOST_PROC], name, FOREIGN_MAGIC_LINKS);
+	CLEANUP_CLOSE int fd = remotemem_is_direct(h->memory, want->pid)
+		? open_wanted(h, want, h->fd[HOST_PROC], name, FOREIGN_MAGIC_LINKS)
+		: open_link_by_helper(h, want, strchr(name, '/') + 1);
 	if (fd < 0)
 		return fd;
 	if (asprintf(ret_path, "%s/%s", h->path[HOST_PROC], name) < 0)

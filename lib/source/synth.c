@@ -129,14 +129,14 @@ static int give_maps(const struct host *h, pid_t pid, uint64_t time_ns, synth_si
 		     void *ctx)
 {
 	CLEANUP_FREE char *text = NULL;
-	int r = host_read_file(h, HOST_PROC, &text, NULL, "%d/maps", pid);
+	int r = host_read_process_file(h, (uint32_t)pid, "maps", &text, NULL);
 	if (r < 0)
 		return r;
 	if (!*text) {
 		/* A kernel thread, or a main thread that ended before the others. */
 		uint32_t tid = host_live_thread(h, (uint32_t)pid);
 		free(TAKE_PTR(text));
-		r = host_read_file(h, HOST_PROC, &text, NULL, "%u/maps", tid);
+		r = host_read_process_file(h, tid, "maps", &text, NULL);
 		if (r < 0)
 			return r;
 	}

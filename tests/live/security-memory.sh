@@ -14,17 +14,19 @@ chmod 755 . stuckmem labelled
 nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 at_end "umount -l '$T/fs' 2>/dev/null"
 
-# stuck MODE: a program of nobody's; sets $target and $fs
+# stuck MODE [KIND]: a program of nobody's; sets $target and $fs
 stuck() {
 	: >fs.keep
 	: >ready.keep
-	background "$CPROF_PROG/stuckfs" "$T/fs" zeros.keep >fs.keep
+	background "$CPROF_PROG/stuckfs" "$T/fs" zeros.keep ${2:-} >fs.keep
 	fs=$pid
 	wait_for 10 grep -q ready fs.keep || skip_all 'stuckfs cannot be mounted'
 	background $nobody ./stuckmem fs/file "$1" >ready.keep
 	target=$pid
 	wait_for 10 grep -q ready ready.keep || fail "stuckmem $1 starts"
 	kill -USR1 "$fs"
+	sleep 0.1
+	[ "$1" != map ] || kill -USR1 "$target"
 }
 unstuck() {
 	kill -KILL "$target" "$fs"
@@ -78,6 +80,17 @@ profile 'the labels of other programs are there' p.pb.gz \
 rm -f p.pb.gz
 unstuck
 kill -KILL "$labelled"
+
+# All that reads this process's command line waits now, too: ps, pgrep and others.
+chmod 666 zeros.keep
+stuck map direct
+sleep 0.2
+recorded 'a process that holds the lock of its memory' -e off-cpu
+run timeout -k 1 20 "$CPROF" record -a -e cpu-clock --duration 300ms -o p.pb.gz
+is "$status" 0 'all processes of the machine: cprof ends, with a profile'
+like err '1 process whose memory did not answer' 'it says so'
+rm -f p.pb.gz
+unstuck
 rm -f stuckmem labelled
 rmdir fs
 finish

@@ -3,6 +3,8 @@
  * contents of FILE, and prints "ready".  After SIGUSR1 it still reads requests, but answers none:
  * every process that then waits for it waits until the program ends, and cannot be killed.
  * stuckfs FOLDER FILE slow: instead answers each read after 50 ms with at most a page.
+ * stuckfs FOLDER FILE direct: the first opening of the file is cached, and later ones are not:
+ * mmap(2) of those writes back what the first has changed.
  * stuckfs FOLDER FILE cut: the file is truncated to its half by the first read of the other half.
  */
 #include <errno.h>
@@ -23,7 +25,7 @@
 #define FILE_ID 2
 #define PAGE 4096u
 
-enum kind { PLAIN, SLOW, CUT };
+enum kind { PLAIN, SLOW, DIRECT, CUT };
 
 static volatile sig_atomic_t is_stuck;
 
@@ -73,6 +75,7 @@ static void serve(int fd, const char *request, const char *bytes, uint64_t n_byt
 			.major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION,
 			.max_readahead = init->max_readahead, .max_write = 64 << 10,
 			.max_background = 16, .congestion_threshold = 12, .time_gran = 1,
+			.flags = kind == DIRECT ? FUSE_WRITEBACK_CACHE : 0,
 		};
 		answer(fd, in, 0, &out, sizeof(out));
 		return;
@@ -94,7 +97,13 @@ static void serve(int fd, const char *request, const char *bytes, uint64_t n_byt
 	}
 	case FUSE_OPEN:
 	case FUSE_OPENDIR: {
-		struct fuse_open_out out = { .fh = 1, .open_flags = FOPEN_KEEP_CACHE };
+		static bool was_opened;
+		struct fuse_open_out out = {
+			.fh = 1,
+			.open_flags = kind == DIRECT && was_opened ? FOPEN_DIRECT_IO
+								   : FOPEN_KEEP_CACHE,
+		};
+		was_opened |= in->opcode == FUSE_OPEN;
 		answer(fd, in, 0, &out, sizeof(out));
 		return;
 	}
@@ -155,7 +164,8 @@ int main(int argc, char **argv)
 	if (!bytes || !request)
 		return 64;
 	folder = argv[1];
-	enum kind kind = argc < 4 ? PLAIN : strcmp(argv[3], "slow") == 0 ? SLOW : CUT;
+	enum kind kind = argc < 4 ? PLAIN : strcmp(argv[3], "slow") == 0 ? SLOW
+			 : strcmp(argv[3], "direct") == 0 ? DIRECT : CUT;
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
 		perror("stuckfs: /dev/fuse");
