@@ -72,6 +72,18 @@ attached() {
 	rm -f a.pb.gz
 }
 
+# The program's memory has ids of its pid namespace, and the profile those outside.
+in_namespace() {
+	background unshare --pid --fork --kill-child "$PROG/lockers" 10000 30
+	sleep 0.3
+	inner=$(pgrep -P "$pid")
+	run "$CPROF" record -e block --locks --duration 1 -o n.pb.gz -p "$inner"
+	is "$status" 0 'in another pid namespace'
+	profile 'holders by their ids outside of it' n.pb.gz "labels('holder') == {'holder/$inner'}"
+	kill "$pid"
+	rm -f n.pb.gz
+}
+
 # The addresses come from /proc.
 by_nobody() {
 	run as_nobody "$CPROF_HERE" record -e block --locks -o user.keep/u.pb.gz -- ./lockers.keep 15
@@ -91,6 +103,11 @@ attempts 3 launched
 if is_root; then
 	attempts 3 released
 	attempts 3 attached
+	if unshare --pid --fork true 2>/dev/null; then
+		attempts 3 in_namespace
+	else
+		skip 'another pid namespace' 'no namespaces can be made'
+	fi
 	paranoid 2
 	mkdir -m 777 user.keep
 	cp "$PROG/lockers" lockers.keep

@@ -229,7 +229,7 @@ static void give_poll(const struct round *p, const struct polled_thread *t,
 	bool is_seen = w->can_look &&
 		       threadread_look(p->session->host, t->pid, t->tid, w->regs, w->look, &r) == 0;
 	r.event = w->event;
-	kind_cpu_waits_add_look(p->engine, &r, &(struct waits_look){
+	kind_cpu_waits_add_look(w, p->engine, &r, &(struct waits_look){
 		.from_ns = p->now_ns, .is_poll = true, .since_ns = t->since_ns,
 		.run_ns = now->run_ns - t->times.run_ns,
 		.ready_ns = now->ready_ns - t->times.ready_ns,

@@ -294,21 +294,26 @@ struct lockread_wait kind_cpu_waits_lock(const struct threadread_call *call)
 }
 
 /* Who holds the lock that the thread waits for? */
-static void read_holder(struct engine *g, uint32_t pid, uint32_t tid,
+static void read_holder(struct kind_cpu_waits *w, struct engine *g, uint32_t pid, uint32_t tid,
 			const struct lockread_wait *lock)
 {
 	uint64_t from_ns = clock_monotonic_ns();
-	uint32_t holder = lockread_holder_now(g->options.host, pid, lock);
-	if (holder)
-		engine_add_holder(g, pid, tid, from_ns, clock_monotonic_ns(), holder);
+	uint32_t own = lockread_holder_now(g->options.host, pid, lock);
+	uint64_t to_ns = clock_monotonic_ns();
+	uint32_t holder = owntid_find(&w->owntid, g->options.host, pid, own);
+	const struct procs_thread *t = holder ? procs_find_thread(&g->procs, holder) : NULL;
+	if (t && t->exited)
+		owntid_forget(&w->owntid, pid, own);
+	else if (t)
+		engine_add_holder(g, pid, tid, from_ns, to_ns, holder);
 }
 
-void kind_cpu_waits_add_look(struct engine *g, const struct record *r,
+void kind_cpu_waits_add_look(struct kind_cpu_waits *w, struct engine *g, const struct record *r,
 			     const struct waits_look *look)
 {
 	engine_add_look(g, r, look);
 	if (g->options.has_locks && look->lock.address)
-		read_holder(g, r->pid, r->tid, &look->lock);
+		read_holder(w, g, r->pid, r->tid, &look->lock);
 }
 
 static int look_once(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
@@ -324,7 +329,7 @@ static int look_once(struct kind_session *k, struct engine *g, uint32_t pid, uin
 	if (code < 0)
 		return code;
 	r.event = w->event;
-	kind_cpu_waits_add_look(g, &r, &(struct waits_look){
+	kind_cpu_waits_add_look(w, g, &r, &(struct waits_look){
 		.from_ns = w->look->from_ns, .is_waiting = w->look->is_waiting,
 		.is_disk = w->look->is_disk, .lock = kind_cpu_waits_lock(&w->look->call),
 		.at.reason = kind_cpu_waits_reason(w->look->call.syscall),
@@ -443,7 +448,8 @@ static bool look_lock(void *ctx, const struct waits_thread *t)
 {
 	struct looking *l = ctx;
 	const struct lockread_wait lock = t->lock;
-	read_holder(l->engine, t->pid, t->tid, &lock);
+	struct kind_cpu *c = l->session->state;
+	read_holder(&c->waits, l->engine, t->pid, t->tid, &lock);
 	l->used_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - l->start_cpu_ns;
 	return l->used_ns < LOOKS_NS_MAX;
 }

@@ -12,6 +12,7 @@
 #include "recorder/coverage.h"
 #include "recorder/kind.h"
 #include "recorder/kinds/copysize.h"
+#include "recorder/kinds/owntid.h"
 #include "recorder/kinds/scopeswitch.h"
 #include "recorder/kinds/waitrate.h"
 
@@ -47,6 +48,7 @@ struct kind_cpu_waits {
 	uint64_t next_ns, next_lock_ns; /* of the next looks, and of the next readings of holders */
 	uint64_t n_placed;              /* samples so far; they set when the next look is due: */
 	int notice_ms;
+	struct owntid owntid;
 	uint64_t n_partial, partial_ns; /* waits with a cut stack, and the time of the last one */
 };
 
@@ -73,7 +75,6 @@ struct kind_cpu {
 /* Fills k->event[i] in from the event, also after it was replaced. */
 void kind_cpu_describe(struct kind_session *k, size_t i);
 
-/* The kind's choose; see kind-cpu-ops.h. */
 int kind_cpu_choose(struct kind_session *k, struct err *e);
 
 /* Once the targets are checked: sets k->scope, with its reason and cgroup. */
@@ -122,7 +123,7 @@ enum waits_reason kind_cpu_waits_reason(long syscall);
 struct lockread_wait kind_cpu_waits_lock(const struct threadread_call *call);
 
 /* engine_add_look, and who holds the lock that the thread was seen waiting for. */
-void kind_cpu_waits_add_look(struct engine *g, const struct record *r,
+void kind_cpu_waits_add_look(struct kind_cpu_waits *w, struct engine *g, const struct record *r,
 			     const struct waits_look *look);
 bool kind_cpu_waits_is_first(const struct cprof_config *c, const struct procs_thread *t);
 
@@ -143,7 +144,6 @@ void kind_cpu_thin_drained(struct kind_session *k, struct engine *g);
 int kind_cpu_thin_timeout_ms(const struct kind_session *k);
 void kind_cpu_thin_stats(const struct kind_session *k, struct cprof_stats *ret);
 
-/* The kind's why_empty. */
 int kind_cpu_why_empty(const struct kind_session *k, const struct cprof_stats *stats,
 		       const struct cprof_event_stats *event, struct err *e);
 
