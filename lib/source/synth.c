@@ -125,8 +125,8 @@ static int give_comms(const struct host *h, pid_t pid, uint64_t time_ns, synth_s
 	return 0;
 }
 
-static int give_maps(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink,
-		     void *ctx)
+static int give_maps(const struct host *h, pid_t pid, uint64_t time_ns, bool only_code,
+		     synth_sink_fn *sink, void *ctx)
 {
 	CLEANUP_FREE char *text = NULL;
 	int r = host_read_process_file(h, (uint32_t)pid, "maps", &text, NULL);
@@ -143,7 +143,7 @@ static int give_maps(const struct host *h, pid_t pid, uint64_t time_ns, synth_si
 	char *at = text;
 	struct maps_entry m;
 	while (maps_next(&at, &m)) {
-		if (!(m.prot & PROT_EXEC))
+		if (only_code && !(m.prot & PROT_EXEC))
 			continue;
 		struct record map = record_of(pid, pid, PERF_RECORD_MMAP2, time_ns);
 		map.mmap = (struct record_mmap){
@@ -161,7 +161,12 @@ int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_
 	int r = give_comms(h, pid, time_ns, sink, ctx);
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
-	r = give_maps(h, pid, time_ns, sink, ctx);
+	r = give_maps(h, pid, time_ns, true, sink, ctx);
 	/* It ended after its names were read: those suffice. */
 	return r == -ENOENT || r == -ESRCH ? 0 : r == -EPERM ? -EACCES : r;
+}
+
+int synth_maps(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink, void *ctx)
+{
+	return give_maps(h, pid, time_ns, false, sink, ctx);
 }

@@ -26,6 +26,10 @@ typedef void synth_sink_fn(void *ctx, const struct record *r);
 int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink,
 		  void *ctx);
 
+/* Gives an MMAP2 for each mapping, in order of addresses, also of those without code.  0 or
+ * -errno. */
+int synth_maps(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink, void *ctx);
+
 /* Gives the COMM of one thread, unless it has ended. */
 void synth_thread(const struct host *h, pid_t pid, pid_t tid, uint64_t time_ns,
 		  synth_sink_fn *sink, void *ctx);

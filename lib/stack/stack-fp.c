@@ -23,8 +23,16 @@ static uint64_t word_at(const struct unwind_input *in, uint64_t at)
 	return word;
 }
 
-bool stack_fp_find(struct unwind *u, const struct arch *arch, module_find *find_module,
-		   struct unwind_input *in, struct unwind_regs *regs, struct unwind_result *ret)
+bool stack_fp_is_interrupted(const struct unwind_result *r)
+{
+	return r->n >= 2 && r->end != UNWIND_ROOT &&
+	       r->frame[r->n - 2].flags & UNWIND_FRAME_SIGNAL &&
+	       r->frame[r->n - 1].flags & UNWIND_FRAME_EXACT;
+}
+
+enum stack_fp stack_fp_find(struct unwind *u, const struct arch *arch, module_find *find_module,
+			    struct unwind_input *in, struct unwind_regs *regs,
+			    struct unwind_result *ret)
 {
 	const struct unwind_frame last = ret->frame[ret->n - 1];
 	uint64_t sp = regs->r[arch->sp], at = last.sp - sp, pc = last.pc;
@@ -32,23 +40,24 @@ bool stack_fp_find(struct unwind *u, const struct arch *arch, module_find *find_
 	struct unwind_regs before = *regs;
 	pc -= !(last.flags & UNWIND_FRAME_EXACT);
 	if (!in->stack || last.sp < sp)
-		return false;
+		return STACK_FP_MISSING;
 	for (uint32_t i = 0; i < WORDS_MAX && at + 16 <= in->n_stack_bytes; i++, at += 8) {
 		uint64_t ra = word_at(in, at + 8) & arch->pc_mask;
 		struct module m;
-		if (!find_module(in->ctx, ra, &m) ||
-		    unwind_call_before(arch, find_module, in->ctx, pc, ra) ==
-			    UNWIND_CALL_OF_ANOTHER)
+		if (!find_module(in->ctx, ra, &m))
+			continue;
+		enum unwind_call call = unwind_call_before(arch, find_module, in->ctx, pc, ra);
+		if (call == UNWIND_CALL_OF_ANOTHER)
 			continue;
 		if (n_candidates++ >= CANDIDATES_MAX)
 			break;
 		regs->r[arch->fp] = sp + at;
 		regs->valid |= 1ull << arch->fp;
 		unwind_stack(u, in, NULL, ret);
-		if (ret->end == UNWIND_ROOT)
-			return true;
+		if (ret->end == UNWIND_ROOT || stack_fp_is_interrupted(ret))
+			return call == UNWIND_CALL_OF_IT ? STACK_FP_PROVED : STACK_FP_GUESSED;
 	}
 	*regs = before;
 	unwind_stack(u, in, NULL, ret);
-	return false;
+	return STACK_FP_MISSING;
 }

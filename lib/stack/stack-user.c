@@ -442,8 +442,9 @@ bool stack_user_walk(struct stack_user *u, struct procs_space *space, const stru
 	struct sample_walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
 	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[u->arch->pc]);
 	unwind_sample(&k, ret);
-	if (ret->end == UNWIND_NO_FP && !memos)
-		stack_fp_find(u->unwind, u->arch, find_module, &in, &regs, ret);
+	u->fp = ret->end == UNWIND_NO_FP && !memos ?
+			stack_fp_find(u->unwind, u->arch, find_module, &in, &regs, ret) :
+			STACK_FP_NONE;
 	/* the memory is gone, or the page of the stack pointer is touched for the first time */
 	if (!in.n_stack_bytes && !ret->is_whole && ret->end == UNWIND_BEYOND)
 		ret->end = UNWIND_NO_STACK;

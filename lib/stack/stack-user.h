@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "stack/stack-fp.h"
 #include "stack/stack-memory.h"
 #include "stack/stack-switch.h"
 #include "symbolize/elf/symdebug.h"
@@ -52,6 +53,7 @@ struct stack_user {
 	uint32_t n_open;               /* modules whose cfi is open */
 	struct unwind *unwind;         /* NULL: an unsupported architecture */
 	struct stack_switch outer;     /* what follows the last stack */
+	enum stack_fp fp;              /* of the last stack */
 	/* Private. */
 	struct dso_table *dsos;        /* borrowed */
 	const struct host *host;       /* NULL: an import, whose processes are gone */
