@@ -28,7 +28,9 @@ near() {
 at_once() {
 	promises kinds
 	profile 'each contention' block.pb.gz "$(near contend 1)" \
-		"p.sample_types == [('contentions', 'count'), ('delay', 'nanoseconds')]"
+		"p.sample_types == [('contentions', 'count'), ('delay', 'nanoseconds')]" \
+		"{r[2].get('lock') for r in rows if 'contend' in r[0]} == {'lock'}"
+	profile 'no label of locks, which was not requested' all.pb.gz "not labels('lock')"
 	profile 'one per ms of delay' time.pb.gz "$(near contend 1.25)"
 	# which waits are sampled is random
 	profile 'one of 3' some.pb.gz "$(near contend 25)" "cum('[no stack]') < 0.5"

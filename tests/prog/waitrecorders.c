@@ -119,7 +119,8 @@ enum { BLOCK, BLOCK_TIME, ALL, SOME, MUTEX, WALL, N_KINDS };
 static void kinds(void)
 {
 	const struct cprof_config config[N_KINDS] = {
-		[BLOCK] = { .kind = cprof_block_recorder(), .self = CPROF_SELF_PROCESS },
+		[BLOCK] = { .kind = cprof_block_recorder(), .self = CPROF_SELF_PROCESS,
+			    .locks = true },
 		[BLOCK_TIME] = { .kind = cprof_block_recorder(), .self = CPROF_SELF_PROCESS,
 				 .period = "1ms" },
 		[ALL] = { .kind = cprof_off_cpu_recorder(), .self = CPROF_SELF_PROCESS },
@@ -245,6 +246,8 @@ static void refusals(void)
 		.kind = cprof_off_cpu_recorder(), .period = "1000001" }, "above 1000000");
 	is_refused("pauses", (struct cprof_config){ .kind = cprof_wall_recorder(),
 						    .pausable = true }, "cannot be paused");
+	is_refused("locks", (struct cprof_config){ .kind = cprof_off_cpu_recorder(),
+						   .locks = true }, "waits for locks");
 	promise(strcmp(cprof_kind_name(cprof_off_cpu_recorder()), "off-cpu") == 0 &&
 		strcmp(cprof_kind_name(cprof_wall_recorder()), "wall") == 0 &&
 		strcmp(cprof_kind_name(cprof_block_recorder()), "block") == 0 &&
