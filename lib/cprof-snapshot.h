@@ -27,6 +27,8 @@ struct cprof_snapshot_entry {
 	const char *name, *process_name, *state;  /* "": unknown */
 	bool has_wait;
 	uint64_t wait_ns;
+	bool has_runs;
+	uint64_t n_runs;               /* how often it had been given a CPU */
 	uint32_t stack;                /* equal stacks have equal numbers */
 	size_t n_labels;               /* all labels, also of the above */
 };
@@ -66,8 +68,12 @@ void cprof_snapshot_frames(const struct cprof_recorder *r, uint32_t stack,
 
 void cprof_snapshot_window(const struct cprof_recorder *r, struct cprof_snapshot_window *ret);
 
-/* How many entries have the i-th quality, or are missing for the i-th reason; NULL: no more. */
+/* How many entries have the i-th quality, or are missing or without a stack for the i-th reason.
+ * Returns its name; NULL: there are no more. */
 const char *cprof_snapshot_quality(const struct cprof_recorder *r, size_t i, uint64_t *ret_n);
 const char *cprof_snapshot_loss(const struct cprof_recorder *r, size_t i, uint64_t *ret_n);
+
+/* The i-th reason in words: "ended or executed another program meanwhile". */
+const char *cprof_snapshot_loss_words(size_t i);
 
 #endif

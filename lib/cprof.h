@@ -113,6 +113,12 @@ enum cprof_explain {
 	CPROF_EXPLAIN_ALL,             /* which attributes, which fallback, which symbol source */
 };
 
+/* Which threads are stopped while a snapshot reads them, by ptrace(2): some system calls of a
+ * thread that was stopped fail with EINTR. */
+enum cprof_snapshot_stop {
+	CPROF_STOP_NEVER, CPROF_STOP_RUNNING, CPROF_STOP_ALL,
+};
+
 #define CPROF_READERS_MAX 256
 #define CPROF_READERS_AUTO UINT32_MAX
 
@@ -178,6 +184,7 @@ struct cprof_config {
 	uint64_t off_cpu_min_ns, switch_rate_max;
 	/* Snapshots: only what has been waiting at least so long; 0: all. */
 	uint64_t min_wait_ns;
+	enum cprof_snapshot_stop snapshot_stop;  /* of kinds that take snapshots */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -287,6 +294,13 @@ const struct cprof_kind *cprof_mutex_recorder(void);
 /* What each goroutine of Go programs is doing at a moment, cprof-go(7): cprof_recorder_snapshot
  * reads it, without stopping the programs.  See cprof-snapshot.h. */
 const struct cprof_kind *cprof_goroutine_recorder(void);
+
+/*
+ * What each thread of the targets is doing (cprof-snapshot(1)), without events: it records nothing
+ * until cprof_recorder_snapshot, which reads the threads and adds a sample for each.  The targets
+ * are running processes and threads.
+ */
+const struct cprof_kind *cprof_snapshot_recorder(void);
 const char *cprof_kind_name(const struct cprof_kind *kind);  /* "cpu"; static */
 
 /*

@@ -46,7 +46,7 @@ void cprof_snapshot_entry(const struct cprof_recorder *rec, size_t i,
 		.process_name = text(rec, e->process_name), .state = text(rec, e->state),
 		.has_wait = e->wait_ns != SNAPSHOT_WAIT_UNKNOWN,
 		.wait_ns = e->wait_ns == SNAPSHOT_WAIT_UNKNOWN ? 0 : e->wait_ns,
-		.stack = e->stack, .n_labels = n,
+		.has_runs = e->has_runs, .n_runs = e->n_runs, .stack = e->stack, .n_labels = n,
 	};
 }
 
@@ -136,5 +136,10 @@ const char *cprof_snapshot_loss(const struct cprof_recorder *rec, size_t i, uint
 	if (i >= SNAPSHOT_N_LOSSES)
 		return NULL;
 	*ret_n = snapshot_of(rec)->n_lost[i];
-	return snapshot_loss_words((enum snapshot_loss)i);
+	return snapshot_loss_name((enum snapshot_loss)i);
+}
+
+const char *cprof_snapshot_loss_words(size_t i)
+{
+	return i < SNAPSHOT_N_LOSSES ? snapshot_loss_words((enum snapshot_loss)i) : NULL;
 }

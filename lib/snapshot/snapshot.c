@@ -18,6 +18,12 @@ static const char *const quality_names[] = {
 	[SNAPSHOT_HEURISTIC] = "heuristic", [SNAPSHOT_UNKNOWN] = "unknown",
 };
 
+static const char *const loss_names[] = {
+	[SNAPSHOT_LOST_ENDED] = "ended", [SNAPSHOT_LOST_DENIED] = "denied",
+	[SNAPSHOT_LOST_MOVING] = "moving", [SNAPSHOT_LOST_STARVED] = "starved",
+	[SNAPSHOT_LOST_LIMIT] = "limit",
+};
+
 static const char *const loss_words[] = {
 	[SNAPSHOT_LOST_ENDED] = "ended or executed another program meanwhile",
 	[SNAPSHOT_LOST_DENIED] = "may not be read",
@@ -29,6 +35,11 @@ static const char *const loss_words[] = {
 const char *snapshot_quality_name(enum snapshot_quality q)
 {
 	return quality_names[q];
+}
+
+const char *snapshot_loss_name(enum snapshot_loss l)
+{
+	return loss_names[l];
 }
 
 const char *snapshot_loss_words(enum snapshot_loss l)
@@ -74,10 +85,43 @@ void snapshot_unwind(struct snapshot *s, struct procs_process *p, const struct r
 	struct stack_walk *w = &s->engine->walk;
 	if (p->space.jit)
 		jit_at(&s->engine->jit, &s->engine->procs, p, r->time_ns);
-	ret->id = stack_walk_sample_cfi(w, &p->space, NULL, r);
+	*ret = (struct snapshot_stack){ .id = stack_walk_sample_cfi(w, &p->space, NULL, r) };
 	ret->is_whole = w->is_whole;
-	ret->is_short = !w->is_whole && w->is_beyond;
-	ret->is_heuristic = w->mark.n_guessed != 0;
+	ret->is_short = !w->is_whole && (w->is_beyond || w->user.fp == STACK_FP_MISSING);
+	ret->is_heuristic = w->mark.n_guessed || w->user.fp == STACK_FP_GUESSED;
+	ret->n_frames = w->n_cut_frames;
+	ret->is_interrupted = !w->is_whole && w->n_cut_frames >= 2 &&
+			      w->cut_frame[w->n_cut_frames - 2].flags & UNWIND_FRAME_SIGNAL;
+	if (!ret->is_interrupted)
+		return;
+	const struct unwind_frame *last = &w->cut_frame[w->n_cut_frames - 1];
+	ret->pc = last->pc;
+	ret->sp = last->sp;
+	ret->fp = last->fp;
+}
+
+void snapshot_join(struct snapshot *s, const struct snapshot_stack *inner,
+		   struct snapshot_stack *ret)
+{
+	struct stacks *stacks = &s->engine->stacks;
+	VEC(uint32_t) frames = { 0 };
+	uint32_t node = inner->id;
+	for (uint32_t i = 0; i + 1 < inner->n_frames && node != STACKS_EMPTY; i++) {
+		if (!VEC_PUSH(&frames, stacks->v[node].frame))
+			break;
+		node = stacks->v[node].parent;
+	}
+	node = frames.n + 1 == inner->n_frames ? ret->id : STACKS_NONE;
+	for (size_t i = frames.n; i-- > 0 && node != STACKS_NONE;)
+		node = stacks_add(stacks, node, frames.v[i], false);
+	VEC_FREE(&frames);
+	if (node == STACKS_NONE) {
+		*ret = *inner;
+		return;
+	}
+	ret->id = node;
+	ret->is_heuristic |= inner->is_heuristic;
+	ret->n_frames += inner->n_frames - 1;
 }
 
 uint32_t snapshot_no_stack(struct snapshot *s)

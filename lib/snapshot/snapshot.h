@@ -52,6 +52,8 @@ struct snapshot_entry {
 	uint32_t name, process_name;    /* strings; 0: none */
 	uint32_t state;                 /* string: "sleeping", "chan receive" */
 	uint64_t wait_ns;               /* or SNAPSHOT_WAIT_UNKNOWN */
+	bool has_runs;
+	uint64_t n_runs;                /* how often it had been given a CPU */
 	uint32_t stack;                 /* of the engine's stacks */
 	uint32_t labels;                /* set by snapshot_add: all labels, also of the above */
 };
@@ -90,6 +92,11 @@ struct snapshot_stack {
 	bool is_whole;                  /* it reaches the root */
 	bool is_short;                  /* it is longer than the copy in the record */
 	bool is_heuristic;              /* some frame is a guess */
+	/* The outermost frame is code that a signal has interrupted, on another stack.  Its
+	 * callers are found by unwinding from there, and snapshot_join. */
+	bool is_interrupted;
+	uint32_t n_frames;
+	uint64_t pc, sp, fp;            /* of the interrupted code */
 };
 
 /*
@@ -99,6 +106,11 @@ struct snapshot_stack {
  */
 void snapshot_unwind(struct snapshot *s, struct procs_process *p, const struct record *r,
 		     struct snapshot_stack *ret);
+
+/* Puts the frames of a stack that is_interrupted, without the outermost one, on top of the stack of
+ * the interrupted code, which replaces *ret. */
+void snapshot_join(struct snapshot *s, const struct snapshot_stack *inner,
+		   struct snapshot_stack *ret);
 
 /* The stack that is one pseudo frame: "[no stack]". */
 uint32_t snapshot_no_stack(struct snapshot *s);
@@ -115,8 +127,9 @@ bool snapshot_add(struct snapshot *s, const struct snapshot_entry *e);
 /* Gives all entries to the engine's counts of event 0: one sample each, with its wait as value. */
 void snapshot_count(struct snapshot *s);
 
-/* "exact" ...; "ended or executed another program" ... */
+/* "exact" ...; "ended" ... and "ended or executed another program meanwhile" ... */
 const char *snapshot_quality_name(enum snapshot_quality q);
+const char *snapshot_loss_name(enum snapshot_loss l);
 const char *snapshot_loss_words(enum snapshot_loss l);
 
 #endif

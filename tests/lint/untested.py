@@ -15,6 +15,7 @@ COVERED = {
     "cmd/record": ("tests/live", LIVE),
     "cmd/report": ("tests/cli", SCRIPTS),
     "cmd/top": ("tests/live/top.sh", LIVE),
+    "cmd/snapshot": ("tests/live/snapshot.sh", LIVE),
     "cmd/completion": ("tests/cli/completion.sh", SCRIPTS),
 }
 
@@ -57,6 +58,14 @@ COVERED.update({
     "lib/profile/wakeelabels": ("tests/live/waits-idle.sh", "it needs the names of real programs"),
     "lib/profile/waitlabel": ("tests/live/waits-idle.sh", "it needs the names of real programs"),
     "lib/view/model/waiting": (UNIT + "view/table/test-top.c", THROUGH),
+    "lib/snapshot/targetmem": (UNIT + "snapshot/test-syscalls.c", "memory is read for system calls, too"),
+    "lib/snapshot/waitclock": (UNIT + "snapshot/test-syscalls.c", "the rounding; the clock needs real threads"),
+    "lib/snapshot/waiton": (UNIT + "snapshot/test-syscalls.c", "the system calls are those of the other table"),
+    "lib/snapshot/oneshot": ("tests/live/snapshot.sh", "it samples real threads"),
+    "lib/snapshot/refusal": ("tests/live/snapshot-rights.sh", "it needs other users"),
+    "lib/snapshot/take-running": ("tests/live/snapshot.sh", "it reads real threads"),
+    "lib/snapshot/threadscan": ("tests/live/snapshot.sh", "it reads real threads"),
+    "lib/snapshot/threadstop": ("tests/live/snapshot.sh", "it stops real threads"),
     "lib/recorder/cost": ("tests/live/accounts.sh", "it measures the cost of real samples"),
     "lib/engine/readerpool": (UNIT + "recorder/test-readers.c", THROUGH),
     "lib/source/round": (UNIT + "source/test-merge.c", THROUGH),

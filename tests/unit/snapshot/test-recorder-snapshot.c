@@ -156,7 +156,7 @@ static void test_entries(struct cprof_recorder *r)
 	cprof_snapshot_window(r, &w);
 	tap_ok(w.from_ns == 10 && w.to_ns == 30, "the window");
 	tap_int((long long)count_named(r, "exact", cprof_snapshot_quality), 1, "one is exact");
-	tap_int((long long)count_named(r, "moved each", cprof_snapshot_loss), 1, "one was lost");
+	tap_int((long long)count_named(r, "moving", cprof_snapshot_loss), 1, "one was lost");
 }
 
 static bool has_number(const struct profile *p)

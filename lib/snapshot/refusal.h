@@ -1,0 +1,20 @@
+#ifndef CPROF_SNAPSHOT_REFUSAL_H
+#define CPROF_SNAPSHOT_REFUSAL_H
+
+/* Why threads may not be read, and which right is missing. */
+
+#include <stdint.h>
+
+struct err;
+struct host;
+struct snapshot;
+struct threadscan;
+
+/* 0 if some thread could be read; otherwise the reason, -errno with e set. */
+int refusal_check(const struct snapshot *s, const struct threadscan *scan, const struct host *h,
+		  struct err *e);
+
+/* Sets e: why the calling process may not read the memory of process pid.  Returns -EACCES. */
+int refusal_explain(const struct host *h, uint32_t pid, struct err *e);
+
+#endif

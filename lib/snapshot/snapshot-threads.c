@@ -1,0 +1,362 @@
+/*
+ * First everything is read, then it is unwound: what takes time does not make the snapshot longer.
+ * A stack that is longer than its copy is read again; that is the same stack if the thread has not
+ * run since.
+ */
+
+#include "snapshot/snapshot-threads.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "engine/engine.h"
+#include "event/evattr.h"
+#include "snapshot/refusal.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/syscalls.h"
+#include "snapshot/take.h"
+#include "snapshot/waiton.h"
+#include "source/record.h"
+#include "source/synth.h"
+#include "symbolize/arch/arch.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+struct maps { struct engine *g; struct targetmem *memory; };
+
+static void feed_map(void *ctx, const struct record *r)
+{
+	struct maps *m = ctx;
+	targetmem_add(m->memory, r);  /* without memory, its stacks stay unread */
+	engine_feed(m->g, r);
+}
+
+/* The process may have executed another program, or unmapped code, since the last snapshot. */
+static void forget_maps(const struct take *t, uint32_t pid, uint64_t time_ns)
+{
+	char comm[THREADTEXT_NAME_MAX] = "";
+	CLEANUP_FREE char *text = NULL;
+	if (host_read_file(t->o->host, HOST_PROC, &text, NULL, "%u/comm", pid) == 0)
+		snprintf(comm, sizeof(comm), "%.*s", (int)strcspn(text, "\n"), text);
+	engine_feed(t->s->engine, &(struct record){
+		.type = PERF_RECORD_COMM, .misc = PERF_RECORD_MISC_USER,
+		.event = RECORD_NO_EVENT, .has_time = true, .time_ns = time_ns, .pid = pid,
+		.tid = pid, .cpu = UINT32_MAX, .comm = { .comm = comm, .exec = true },
+	});
+}
+
+static int read_maps(struct take *t, struct threadscan_process *p)
+{
+	uint64_t time_ns = clock_monotonic_ns();
+	struct maps m = { t->s->engine, &p->memory };
+	forget_maps(t, p->pid, time_ns);
+	struct procs_process *known = procs_process(&t->s->engine->procs, p->pid);
+	if (known)
+		owners_note(&t->s->engine->owners, known);
+	return synth_maps(t->o->host, (pid_t)p->pid, time_ns, feed_map, &m);
+}
+
+static int add_processes(struct take *t, struct err *e)
+{
+	for (size_t i = 0; i < t->o->n_pids; i++) {
+		size_t n = t->scan.processes.n;
+		int r = threadscan_add(&t->scan, t->o->pid[i]);
+		if (r == -ENOMEM)
+			return err_errno(e, ENOMEM, "cannot take a snapshot");
+		if (r == -ESRCH)
+			t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
+		if (r >= 0 && n < t->scan.processes.n) {
+			struct threadscan_process *p = &t->scan.processes.v[n];
+			p->code = read_maps(t, p);
+		}
+	}
+	return 0;
+}
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+/* Registers that are known, by perf's numbers. */
+struct known { uint64_t mask, value[64]; };
+
+static void set_known(struct known *k, uint8_t number, uint64_t value)
+{
+	k->mask |= UINT64_C(1) << number;
+	k->value[number] = value;
+}
+
+/* The arguments of a system call are still where the program has put them.  One of them may be the
+ * return address: that of vfork is nowhere else. */
+static struct known known_of(const struct take *t, const struct threadscan_thread *thread)
+{
+	struct known k = { .mask = 0 };
+	for (unsigned i = 0; i < 3 && thread->call.syscall >= 0 && !thread->stop; i++)
+		set_known(&k, t->arch->perf_syscall_arg[i], thread->call.arg[i]);
+	set_known(&k, t->sp, thread->call.sp);
+	set_known(&k, t->pc, thread->call.pc);
+	return k;
+}
+
+static struct record sample_of(struct take *t, const struct threadscan_thread *thread,
+			       const struct known *known, const uint8_t *stack, uint32_t n_bytes)
+{
+	const uint64_t *all = known ? NULL : take_regs(t, thread);
+	struct known own = known ? *known : known_of(t, thread);
+	size_t n = 0;
+	for (unsigned i = 0; i < 64 && !all; i++)
+		if (own.mask >> i & 1)
+			t->value[n++] = own.value[i];
+	return (struct record){
+		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .has_time = true,
+		.time_ns = t->scan.to_ns, .pid = t->scan.processes.v[thread->process].pid,
+		.tid = thread->tid, .cpu = UINT32_MAX,
+		.sample = {
+			.ip = own.value[t->pc], .user_abi = PERF_SAMPLE_REGS_ABI_64,
+			.user_regs = all ? all : t->value,
+			.user_regs_mask = all ? evattr_user_regs() : own.mask,
+			.user_stack = n_bytes ? stack : NULL, .n_user_stack_bytes = n_bytes,
+			.user_stack_size = n_bytes,
+		},
+	};
+}
+
+/* Reads the thread's memory from sp on.  The number of bytes; 0: none, or it has moved. */
+static uint32_t read_long(struct take *t, const struct threadscan_thread *thread, uint64_t sp)
+{
+	if (!t->long_stack)
+		t->long_stack = malloc(THREADSCAN_STACK_BYTES_MAX);
+	return t->long_stack ? threadscan_memory(&t->scan, thread, sp, t->long_stack,
+						 THREADSCAN_STACK_BYTES_MAX) : 0;
+}
+
+/* A handler's stack may follow another handler's. */
+#define INTERRUPTED_MAX 8u
+
+/* Unwinds the interrupted code, and joins the two stacks. */
+static void unwind_interrupted(struct take *t, const struct threadscan_thread *thread,
+			       struct procs_process *p, unsigned depth, struct snapshot_stack *io)
+{
+	struct snapshot_stack inner = *io, outer;
+	struct known k = { .mask = 0 };
+	uint32_t n = depth < INTERRUPTED_MAX ? read_long(t, thread, inner.sp) : 0;
+	if (!n)
+		return;
+	set_known(&k, t->sp, inner.sp);
+	set_known(&k, t->pc, inner.pc);
+	set_known(&k, t->fp, inner.fp);
+	struct record r = sample_of(t, thread, &k, t->long_stack, n);
+	snapshot_unwind(t->s, p, &r, &outer);
+	if (outer.is_interrupted)
+		unwind_interrupted(t, thread, p, depth + 1, &outer);
+	snapshot_join(t->s, &inner, &outer);
+	*io = outer;
+}
+
+static void unwind(struct take *t, const struct threadscan_thread *thread, const uint8_t *stack,
+		   struct procs_process *p, struct snapshot_stack *ret)
+{
+	struct record r = sample_of(t, thread, NULL, stack, thread->n_stack_bytes);
+	snapshot_unwind(t->s, p, &r, ret);
+	uint32_t n = ret->is_short && !ret->is_interrupted ?
+		     read_long(t, thread, thread->call.sp) : 0;
+	if (n > thread->n_stack_bytes) {
+		r = sample_of(t, thread, NULL, t->long_stack, n);
+		snapshot_unwind(t->s, p, &r, ret);
+	}
+	if (ret->is_interrupted)
+		unwind_interrupted(t, thread, p, 0, ret);
+}
+
+/* ---- entries -------------------------------------------------------------------------------- */
+
+bool snapshot_threads_wants(const struct take *t, const struct threadscan_thread *thread)
+{
+	for (size_t i = 0; i < t->o->n_tids; i++)
+		if (t->o->tid[i] == thread->tid)
+			return true;
+	return !t->o->tid;
+}
+
+static uint32_t string(const struct take *t, const char *text)
+{
+	return strtab_add_cstr(&t->s->engine->strings, text);
+}
+
+/* What does not depend on where the thread is. */
+static struct snapshot_entry entry_of(const struct take *t, const struct threadscan_thread *thread,
+				      const struct procs_process *p)
+{
+	return (struct snapshot_entry){
+		.pid = p->pid, .id = thread->tid, .process_name = p->name,
+		.name = string(t, thread->stat.name), .wait_ns = SNAPSHOT_WAIT_UNKNOWN,
+		.stack = STACKS_EMPTY,
+	};
+}
+
+void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thread,
+				  const struct record *r)
+{
+	struct procs_process *p = procs_process(&t->s->engine->procs,
+						t->scan.processes.v[thread->process].pid);
+	struct snapshot_stack stack;
+	if (!p)
+		return;
+	struct snapshot_entry e = entry_of(t, thread, p);
+	snapshot_unwind(t->s, p, r, &stack);
+	e.stack = stack.id;
+	e.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC : SNAPSHOT_RUNNING;
+	e.state = string(t, threadtext_state('R'));
+	if (r->cpu != UINT32_MAX)
+		snapshot_number(t->s, "cpu", r->cpu);
+	snapshot_add(t->s, &e);
+	thread->is_done = true;
+}
+
+static void label_call(struct take *t, const struct threadscan_thread *thread)
+{
+	char text[WAITON_TEXT_MAX];
+	const char *name = syscalls_name(thread->call.syscall);
+	struct threadscan_process *p = &t->scan.processes.v[thread->process];
+	if (thread->call.syscall < 0)
+		return;
+	if (name)
+		snapshot_label(t->s, "syscall", name);
+	else
+		snapshot_number(t->s, "syscall", (uint64_t)thread->call.syscall);
+	snapshot_label(t->s, "wait_on", waiton_text(t->o->host, p->pid, &p->memory,
+						    &thread->call, text));
+}
+
+static void add_waiting(struct take *t, const struct threadscan_thread *thread,
+			struct procs_process *p)
+{
+	struct snapshot_entry e = entry_of(t, thread, p);
+	struct snapshot_stack stack;
+	unwind(t, thread, threadscan_stack(&t->scan, (size_t)(thread - t->scan.threads.v)), p,
+	       &stack);
+	e.stack = stack.id;
+	e.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC :
+		    thread->look == THREADSCAN_STILL ? SNAPSHOT_EXACT :
+		    thread->look == THREADSCAN_MOVED ? SNAPSHOT_MOVED : SNAPSHOT_RUNNING;
+	e.has_runs = true;
+	e.n_runs = thread->times.n_runs;
+	label_call(t, thread);
+	if (thread->has_details) {
+		uint64_t ns;
+		e.state = string(t, threadtext_state(thread->stat.state));
+		if (thread->has_exec_start &&
+		    waitclock_of(&t->clock, thread->stat.cpu, thread->exec_start_ns, &ns))
+			e.wait_ns = waitclock_round(ns);
+		snapshot_label(t->s, "wchan", thread->wchan);
+		if (thread->stat.cpu != UINT32_MAX)
+			snapshot_number(t->s, "cpu", thread->stat.cpu);
+	}
+	snapshot_add(t->s, &e);
+}
+
+static void add_without_stack(struct take *t, const struct threadscan_thread *thread,
+			      struct procs_process *p, enum snapshot_loss why)
+{
+	struct snapshot_entry e = entry_of(t, thread, p);
+	e.quality = SNAPSHOT_UNKNOWN;
+	e.stack = snapshot_no_stack(t->s);
+	if (thread->stat.state)
+		e.state = string(t, threadtext_state(thread->stat.state));
+	t->s->n_lost[why]++;
+	snapshot_add(t->s, &e);
+}
+
+static void add_thread(struct take *t, size_t i)
+{
+	struct threadscan_thread *thread = &t->scan.threads.v[i];
+	struct procs_process *p = procs_process(&t->s->engine->procs,
+						t->scan.processes.v[thread->process].pid);
+	if (!p || thread->stat.is_kernel)
+		return;
+	switch (thread->look) {
+	case THREADSCAN_STILL:
+	case THREADSCAN_MOVED:
+	case THREADSCAN_STOPPED:
+		add_waiting(t, thread, p);
+		break;
+	case THREADSCAN_RUNNING:
+		add_without_stack(t, thread, p, SNAPSHOT_LOST_STARVED);
+		break;
+	case THREADSCAN_MOVING:
+		add_without_stack(t, thread, p, SNAPSHOT_LOST_MOVING);
+		break;
+	case THREADSCAN_DENIED:
+		add_without_stack(t, thread, p, SNAPSHOT_LOST_DENIED);
+		break;
+	case THREADSCAN_ENDED:
+		t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
+		break;
+	case THREADSCAN_UNREAD:
+		t->s->n_lost[SNAPSHOT_LOST_LIMIT]++;
+		break;
+	}
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct snapshot_entry *x = a, *y = b;
+	if (x->pid != y->pid)
+		return (x->pid > y->pid) - (x->pid < y->pid);
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static void sort_entries(struct snapshot *s)
+{
+	if (s->entries.n)
+		qsort(s->entries.v, s->entries.n, sizeof(*s->entries.v), compare_entries);
+}
+
+/* ---- all together --------------------------------------------------------------------------- */
+
+static int take(struct take *t, struct err *e)
+{
+	struct snapshot *s = t->s;
+	int r = add_processes(t, e);
+	if (r < 0)
+		return r;
+	if (threadscan_take(&t->scan) < 0)
+		return err_errno(e, ENOMEM, "cannot take a snapshot");
+	threadscan_details(&t->scan);
+	s->from_ns = t->scan.from_ns;
+	s->to_ns = t->scan.to_ns;
+	s->n_lost[SNAPSHOT_LOST_LIMIT] += t->scan.n_beyond;
+	waitclock_init(&t->clock, t->o->host, s->to_ns);
+	if (take_running(t) < 0)
+		return err_errno(e, ENOMEM, "cannot take a snapshot");
+	for (size_t i = 0; i < t->scan.threads.n; i++)
+		if (!t->scan.threads.v[i].is_done &&
+		    snapshot_threads_wants(t, &t->scan.threads.v[i]))
+			add_thread(t, i);
+	sort_entries(s);
+	return refusal_check(s, &t->scan, t->o->host, e);
+}
+
+int snapshot_threads_take(struct snapshot *s, const struct snapshot_threads *o, struct err *e)
+{
+	struct take t = { .s = s, .o = o };
+	snapshot_begin(s);
+	t.arch = s->engine->walk.user.arch;
+	if (!t.arch || !evattr_place_regs(&t.sp, &t.pc))
+		return err_set(e, EOPNOTSUPP, "cprof cannot unwind stacks of this architecture");
+	while (t.arch->perf_reg[t.fp] != t.arch->fp)
+		t.fp++;
+	threadscan_init(&t.scan, o->host, &o->limits);
+	int r = take(&t, e);
+	waitclock_done(&t.clock);
+	threadscan_done(&t.scan);
+	free(t.long_stack);
+	free(t.stopped);
+	if (r == 0)
+		snapshot_count(s);
+	return r;
+}

@@ -1,0 +1,40 @@
+#ifndef CPROF_SNAPSHOT_SNAPSHOT_THREADS_H
+#define CPROF_SNAPSHOT_SNAPSHOT_THREADS_H
+
+/* A snapshot of threads: reads them, and adds an entry for each. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/evopen.h"
+#include "snapshot/threadscan.h"
+
+struct err;
+struct host;
+struct snapshot;
+
+/* Which threads may be stopped while they are read. */
+enum snapshot_stop {
+	SNAPSHOT_STOP_NEVER,    /* running ones are sampled */
+	SNAPSHOT_STOP_RUNNING,  /* those that run */
+	SNAPSHOT_STOP_ALL,      /* all of them, at once */
+};
+
+struct snapshot_threads {
+	const struct host *host;
+	evopen_fn *open;                /* for samples of running threads */
+	const uint32_t *pid;
+	size_t n_pids;
+	const uint32_t *tid;            /* only these threads of the processes; NULL: all */
+	size_t n_tids;
+	enum snapshot_stop stop;
+	struct threadscan_limits limits;
+};
+
+/*
+ * Processes that have ended, and threads that may not be read, are counted in s; if no thread can
+ * be read, the reason is the error.  -errno with e set.
+ */
+int snapshot_threads_take(struct snapshot *s, const struct snapshot_threads *o, struct err *e);
+
+#endif

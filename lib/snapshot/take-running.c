@@ -1,0 +1,161 @@
+/*
+ * The kernel shows no registers of a thread that runs.  A sample shows them without stopping it.
+ * With --stop the threads are stopped instead, all at the same time, so that their stacks belong to
+ * one moment; nothing but registers and stacks is read until they go on.
+ */
+
+#include "snapshot/take.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/vec.h"
+#include "event/evattr.h"
+#include "snapshot/oneshot.h"
+#include "snapshot/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define ROUNDS_MAX 4u
+
+struct running {
+	struct take *take;
+	VEC(uint32_t) index, tid;       /* of threads */
+};
+
+/* Most of those that were running are waiting again by now. */
+static int list_running(struct take *t, struct running *r)
+{
+	r->index.n = r->tid.n = 0;
+	for (size_t i = 0; i < t->scan.threads.n; i++) {
+		const struct threadscan_thread *thread = &t->scan.threads.v[i];
+		if (thread->look != THREADSCAN_RUNNING || thread->is_done ||
+		    thread->stat.is_kernel || !snapshot_threads_wants(t, thread))
+			continue;
+		threadscan_again(&t->scan, i);
+		if (thread->look != THREADSCAN_RUNNING)
+			continue;
+		if (!VEC_PUSH(&r->index, (uint32_t)i) || !VEC_PUSH(&r->tid, thread->tid))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static void add_sampled(void *ctx, size_t i, const struct record *r)
+{
+	const struct running *x = ctx;
+	snapshot_threads_add_sampled(x->take, &x->take->scan.threads.v[x->index.v[i]], r);
+}
+
+static void sample_listed(struct running *x)
+{
+	struct take *t = x->take;
+	oneshot_take(&(struct oneshot){
+		.open = t->o->open, .host = t->o->host, .end_ns = t->scan.end_ns,
+		.sample = add_sampled, .ctx = x,
+	}, x->tid.v, x->tid.n);
+}
+
+/* A thread that waits when it is to be sampled may run when it is read. */
+static int sample_all(struct running *x)
+{
+	int r = list_running(x->take, x);
+	for (unsigned i = 0; i < ROUNDS_MAX && r == 0 && x->index.n; i++) {
+		sample_listed(x);
+		r = list_running(x->take, x);
+	}
+	return r;
+}
+
+/* ---- stops ---------------------------------------------------------------------------------- */
+
+/* The register with perf's number, given those of evattr_user_regs(). */
+static uint64_t reg_of(const uint64_t *reg, uint8_t number)
+{
+	uint64_t below = evattr_user_regs() & ((UINT64_C(1) << number) - 1);
+	return reg[__builtin_popcountll(below)];
+}
+
+static bool may_stop(const struct take *t, const struct threadscan_thread *thread)
+{
+	bool is_wanted = t->o->stop == SNAPSHOT_STOP_ALL ?
+			 thread->look == THREADSCAN_STILL || thread->look == THREADSCAN_MOVED ||
+			 thread->look == THREADSCAN_MOVING || thread->look == THREADSCAN_RUNNING :
+			 thread->look == THREADSCAN_RUNNING;
+	char state = thread->stat.state;
+	return is_wanted && snapshot_threads_wants(t, thread) && !thread->stat.is_kernel &&
+	       state != 'D' &&
+	       state != 'Z' && state != 'X';
+}
+
+static int list_stops(struct take *t, size_t *ret_n)
+{
+	size_t n = 0;
+	t->stopped = calloc(t->scan.threads.n + 1, sizeof(*t->stopped));
+	if (!t->stopped)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->scan.threads.n; i++) {
+		struct threadscan_thread *thread = &t->scan.threads.v[i];
+		if (!may_stop(t, thread))
+			continue;
+		t->stopped[n++].tid = thread->tid;
+		thread->stop = (uint32_t)n;
+		thread->has_details &= threadscan_is_still(&t->scan, thread);
+	}
+	*ret_n = n;
+	return 0;
+}
+
+/* The registers of those that stopped replace what was known. */
+static void take_stopped(struct take *t)
+{
+	for (size_t i = 0; i < t->scan.threads.n; i++) {
+		struct threadscan_thread *thread = &t->scan.threads.v[i];
+		const uint64_t *reg = take_regs(t, thread);
+		if (!reg)
+			continue;
+		if (!t->stopped[thread->stop - 1].is_stopped) {
+			thread->stop = 0;
+			continue;
+		}
+		bool is_running = thread->look == THREADSCAN_RUNNING;
+		if (!thread->has_details)
+			thread->call = (struct threadread_call){ .syscall = -1 };
+		thread->call.sp = reg_of(reg, t->sp);
+		thread->call.pc = reg_of(reg, t->pc);
+		thread->look = is_running ? THREADSCAN_STOPPED : THREADSCAN_STILL;
+	}
+}
+
+static int stop_all(struct take *t)
+{
+	size_t n;
+	if (list_stops(t, &n) < 0)
+		return -ENOMEM;
+	uint64_t from_ns = clock_monotonic_ns();
+	size_t n_stopped = threadstop_begin(t->stopped, n);
+	take_stopped(t);
+	int r = threadscan_stacks(&t->scan);
+	threadstop_end(t->stopped, n);
+	uint64_t to_ns = clock_monotonic_ns();
+	t->s->n_stopped = n_stopped;
+	t->s->stopped_ns = to_ns - from_ns;
+	if (t->o->stop == SNAPSHOT_STOP_ALL) {
+		t->s->from_ns = from_ns;
+		t->s->to_ns = to_ns;
+	}
+	return r;
+}
+
+int take_running(struct take *t)
+{
+	struct running x = { .take = t };
+	int r = t->o->stop == SNAPSHOT_STOP_NEVER ? 0 : stop_all(t);
+	if (r == 0)
+		r = sample_all(&x);
+	VEC_FREE(&x.index);
+	VEC_FREE(&x.tid);
+	return r;
+}

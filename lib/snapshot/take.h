@@ -1,0 +1,49 @@
+#ifndef CPROF_SNAPSHOT_TAKE_H
+#define CPROF_SNAPSHOT_TAKE_H
+
+/* One snapshot of threads while it is taken: snapshot-threads.c, and take-running.c for the threads
+ * that run or are stopped. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "snapshot/snapshot-threads.h"
+#include "snapshot/threadscan.h"
+#include "snapshot/threadstop.h"
+#include "snapshot/waitclock.h"
+
+struct arch;
+struct record;
+struct snapshot;
+
+struct take {
+	struct snapshot *s;
+	const struct snapshot_threads *o;
+	struct threadscan scan;
+	struct waitclock clock;
+	uint8_t *long_stack;            /* THREADSCAN_STACK_BYTES_MAX; NULL: not needed yet */
+	struct threadstop_thread *stopped;  /* see take_regs; NULL: none */
+	const struct arch *arch;
+	uint8_t sp, pc, fp;             /* perf's numbers of registers */
+	uint64_t value[64];             /* of the present sample */
+};
+
+/* Is it one of those that were requested? */
+bool snapshot_threads_wants(const struct take *t, const struct threadscan_thread *thread);
+
+/* Adds the entry of a thread by a sample of it. */
+void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thread,
+				  const struct record *r);
+
+/* Samples the threads that run, or stops those that may be stopped.  Those that do not run any more
+ * are read as waiting.  -ENOMEM. */
+int take_running(struct take *t);
+
+/* All registers of a thread that was stopped; otherwise NULL. */
+static inline const uint64_t *take_regs(const struct take *t,
+					const struct threadscan_thread *thread)
+{
+	return thread->stop ? t->stopped[thread->stop - 1].reg : NULL;
+}
+
+#endif
