@@ -12,6 +12,7 @@
 const struct cmd *const cmd_all[] = {
 	&cmd_record,
 	&cmd_top,
+	&cmd_snapshot,
 	&cmd_report,
 	&cmd_import,
 	&cmd_symbolize,

@@ -26,6 +26,12 @@ const struct optwords optsets_realtime = {
 	.word = WORDS({ "auto", true, " (the default)" }, { "no", false }),
 };
 
+const struct optwords optsets_stop = {
+	.name = "stop",
+	.word = WORDS({ "never", CPROF_STOP_NEVER, " (the default)" },
+		      { "running", CPROF_STOP_RUNNING }, { "all", CPROF_STOP_ALL }),
+};
+
 const struct optwords optsets_callgraph = {
 	.name = "call-graph",
 	.word = WORDS({ "auto", CPROF_CALLGRAPH_AUTO, " (the default)" },
@@ -102,5 +108,5 @@ const struct optwords *const optwords_sets[] = {
 	&optsets_import_labels, &optsets_import_waits, &optsets_demangle, &optsets_debuginfod,
 	&optsets_control,
 	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,
-	&optsets_from, &optsets_consumers, &optsets_to, NULL
+	&optsets_from, &optsets_consumers, &optsets_to, &optsets_stop, NULL
 };

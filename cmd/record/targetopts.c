@@ -3,20 +3,12 @@
  */
 #include "cmd/record/targetopts.h"
 
-#include "base/err.h"
-#include "base/host.h"
-#include "cmd/cmd.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
-#include "cmd/printable.h"
+#include "cmd/record/procopts.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* A name that so many processes have is reported with their ids. */
-#define MATCHES_MANY 8u
 
 enum {
 	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
@@ -88,88 +80,14 @@ static void parse_callgraph(struct argp_state *state, const char *arg, struct cp
 	c->stack_bytes = (uint32_t)n_bytes;
 }
 
-/* ---- processes ------------------------------------------------------------------------- */
-
-static bool is_number(const char *text)
-{
-	return *text && strspn(text, "0123456789") == strlen(text);
-}
-
-static void add_id(struct targetopts *o, struct argp_state *state, const char *text)
-{
-	errno = 0;
-	long id = strtol(text, NULL, 10);
-	if (errno || id <= 0 || id > INT32_MAX)
-		argp_error(state, "'%s' is not the id of a process", text);
-	if (!VEC_PUSH(&o->processes.pids, (pid_t)id))
-		argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
-}
-
-static void print_matches(const struct targetopts *o, const struct argp_state *state,
-			  const char *name, size_t from)
-{
-	size_t n = o->processes.pids.n - from;
-	if (n <= MATCHES_MANY)
-		return;
-	fprintf(stderr, "%s: %zu processes have the name '", state->name, n);
-	printable_text(stderr, name);
-	fputs("':", stderr);
-	for (size_t i = from; i < o->processes.pids.n; i++)
-		fprintf(stderr, " %d", (int)o->processes.pids.v[i]);
-	fputc('\n', stderr);
-}
-
-/* Reads the list of processes and applies one of the two functions of findprocs. */
-static void find_processes(struct targetopts *o, struct argp_state *state, const char *name)
-{
-	struct host h = { .fd = { -1, -1, -1 } };
-	struct findprocs f = { 0 };
-	struct err e = { 0 };
-	if (host_open(&h, NULL, NULL, NULL, &e) < 0 || findprocs_read(&f, &h, &e) < 0)
-		argp_failure(state, CMD_FAILED, 0, "%s", e.what);
-	bool ok = name ? findprocs_add_named(&f, name, getpid(), geteuid(), &o->processes) :
-			 findprocs_add_children(&f, &o->processes);
-	findprocs_done(&f);
-	host_close(&h);
-	if (!ok)
-		argp_failure(state, CMD_FAILED, ENOMEM, "cannot find processes");
-}
-
-static void add_name(struct targetopts *o, struct argp_state *state, const char *name)
-{
-	size_t from = o->processes.pids.n;
-	find_processes(o, state, name);
-	if (o->processes.pids.n == from)
-		argp_failure(state, CMD_FAILED, 0, "no process has the name '%s'", name);
-	print_matches(o, state, name, from);
-}
-
-/* Ids and names, separated as pidof and pgrep print them or by commas. */
-static void parse_processes(struct targetopts *o, struct argp_state *state, const char *arg)
-{
-	static const char separators[] = ", \t\n";
-	char *copy = strdup(arg), *rest = NULL;
-	if (!copy)
-		argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
-	char *word = copy ? strtok_r(copy, separators, &rest) : NULL;
-	if (!word)
-		argp_error(state, "-p '%s' is not a list of processes: give ids or names", arg);
-	for (; word; word = strtok_r(NULL, separators, &rest))
-		if (is_number(word))
-			add_id(o, state, word);
-		else
-			add_name(o, state, word);
-	free(copy);
-}
-
 /* `-p $(pidof NAME)` makes all ids but the first look like a command. */
 static void take_ids_of_command(struct targetopts *o, struct argp_state *state)
 {
 	for (char **word = o->command; word && *word; word++)
-		if (!is_number(*word))
+		if (!procopts_is_id(*word))
 			return;
 	for (; o->processes.pids.n && o->command && *o->command; o->command++)
-		add_id(o, state, *o->command);
+		procopts_parse(&o->processes, state, *o->command);
 	if (o->command && !*o->command)
 		o->command = NULL;
 }
@@ -202,7 +120,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct targetopts *o = state->input;
 	struct cprof_config *c = &o->config;
 	switch (key) {
-	case 'p': parse_processes(o, state, arg); break;
+	case 'p': procopts_parse(&o->processes, state, arg); break;
 	case OPT_CHILDREN: o->with_children = true; break;
 	case OPT_NO_COMMAND_LINE: o->no_command_line = true; break;
 	case 'g': break;
@@ -257,7 +175,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		take_ids_of_command(o, state);
 		check_target(o, state);
 		if (o->with_children)
-			find_processes(o, state, NULL);
+			procopts_add_children(&o->processes, state);
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}

@@ -1,0 +1,21 @@
+#ifndef CPROF_CMD_RECORD_PROCOPTS_H
+#define CPROF_CMD_RECORD_PROCOPTS_H
+
+/* Processes as targets: the options -p and --children.  Wrong values are reported as by argp_error
+ * or argp_failure, which end the program. */
+
+#include <stdbool.h>
+
+struct argp_state;
+struct findprocs_ids;
+
+/* Does the word consist of digits? */
+bool procopts_is_id(const char *word);
+
+/* Appends the processes of a list of ids and names, separated by commas or white space. */
+void procopts_parse(struct findprocs_ids *ids, struct argp_state *state, const char *arg);
+
+/* Appends all present descendants of the processes in the list. */
+void procopts_add_children(struct findprocs_ids *ids, struct argp_state *state);
+
+#endif

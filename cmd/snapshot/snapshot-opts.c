@@ -1,0 +1,164 @@
+/* Without -o and without another kind of output, the text is the output. */
+
+#include "cmd/snapshot/snapshot-opts.h"
+
+#include "cmd/nameopts.h"
+#include "cmd/optparse.h"
+#include "cmd/optsets.h"
+#include "cmd/record/procopts.h"
+
+#include <string.h>
+
+#define REPEATS_MAX 1000000u
+#define EVERY_DEFAULT_NS UINT64_C(100000000)
+
+enum {
+	OPT_CHILDREN = 256, OPT_STOP, OPT_TEXT, OPT_FOLD, OPT_JSON, OPT_REPEAT, OPT_EVERY,
+	OPT_LABEL, OPT_MAX_MEMORY, OPT_SYMBOL_TIMEOUT,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Target:", 1 },
+	{ "pid", 'p', "PROCESS[,PROCESS...]", 0,
+	  "Processes, given by id or name, with all their threads", 1 },
+	{ "children", OPT_CHILDREN, NULL, 0, "With -p: all present descendants, too", 1 },
+	{ "tid", 't', "TID[,TID...]", 0, "Single threads", 1 },
+	{ "all-processes", 'a', NULL, 0, "All processes of the machine", 1 },
+	{ "stop", OPT_STOP, "WHICH", 0,
+	  "Threads that are stopped while they are read, by ptrace, which makes some of their "
+	  "system calls fail with EINTR: {stop}", 1 },
+
+	{ NULL, 0, NULL, 0, "When:", 3 },
+	{ "repeat", OPT_REPEAT, "N", 0,
+	  "Take N snapshots: one profile of all, and which threads did not move", 3 },
+	{ "every", OPT_EVERY, "TIME", 0,
+	  "Time from one snapshot to the next; default: 100ms", 3 },
+
+	{ NULL, 0, NULL, 0, "Output:", 4 },
+	{ "output", 'o', "FILE", 0, "Write a profile with a sample for each thread; - for stdout",
+	  4 },
+	FILEMODE_ROW(4),
+	{ "text", OPT_TEXT, NULL, 0, "Print each thread with its stack; the default without -o",
+	  4 },
+	{ "fold", OPT_FOLD, NULL, 0, "Print equal stacks once, with their threads", 4 },
+	{ "json", OPT_JSON, NULL, 0, "Print everything as one JSON object", 4 },
+	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 4 },
+	{ "quiet", 'q', NULL, 0, "Print errors only, besides the requested output", 4 },
+
+	{ NULL, 0, NULL, 0, "Limits:", 5 },
+	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0,
+	  "Memory for stacks and the profile; default: 256M", 5 },
+	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
+	  "Longest time for one file's debug information; default: 10s", 5 },
+	{ 0 }
+};
+
+static void check_end(struct snapshot_opts *o, struct argp_state *state)
+{
+	bool any = o->processes.pids.n || o->tids.n;
+	if (!any && !o->config.all_processes)
+		argp_error(state, "no target: give -p PROCESS, -t TID or -a");
+	if (any && o->config.all_processes)
+		argp_error(state, "-a takes all processes: it excludes -p and -t");
+	if (o->with_children && !o->processes.pids.n)
+		argp_error(state, "--children goes with -p");
+	if (o->text + o->fold + o->json > 1)
+		argp_error(state, "--text, --fold and --json exclude each other");
+	if (o->every_ns && o->n_repeats < 2)
+		argp_error(state, "--every goes with --repeat");
+	if (o->n_repeats > 1 && (o->text || o->json))
+		argp_error(state, "--repeat prints stacks of all snapshots, as --fold does: it "
+			   "excludes --text and --json");
+	filemode_check(&o->mode, state, o->output);
+	bool to_stdout = o->output && strcmp(o->output, "-") == 0;
+	if (to_stdout && (o->text || o->fold || o->json))
+		argp_error(state, "-o - and --%s both want stdout",
+			   o->text ? "text" : o->fold ? "fold" : "json");
+	o->text |= !o->output && !o->fold && !o->json && o->n_repeats < 2;
+	o->fold |= !o->output && o->n_repeats > 1;
+	if (o->n_repeats > 1 && !o->every_ns)
+		o->every_ns = EVERY_DEFAULT_NS;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct snapshot_opts *o = state->input;
+	struct cprof_config *c = &o->config;
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &c->naming; break;
+	case 'p': procopts_parse(&o->processes, state, arg); break;
+	case OPT_CHILDREN: o->with_children = true; break;
+	case 't':
+		optparse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
+		break;
+	case 'a': c->all_processes = true; break;
+	case OPT_STOP:
+		c->snapshot_stop = (enum cprof_snapshot_stop)optwords_parse(&optsets_stop, state,
+									    "--stop", arg);
+		break;
+	case OPT_REPEAT:
+		o->n_repeats = optparse_number(state, "--repeat", arg, 1, REPEATS_MAX);
+		break;
+	case OPT_EVERY: o->every_ns = optparse_time(state, "--every", arg, 1, UINT64_MAX); break;
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o needs the name of a file");
+		o->output = arg;
+		break;
+	case FILEMODE_KEY: filemode_parse(&o->mode, state, arg); break;
+	case OPT_TEXT: o->text = true; break;
+	case OPT_FOLD: o->fold = true; break;
+	case OPT_JSON: o->json = true; break;
+	case OPT_LABEL:
+		optparse_label(state, arg, &o->labels.v, &o->labels.n, &o->labels.cap);
+		break;
+	case 'q': o->quiet = true; break;
+	case OPT_MAX_MEMORY:
+		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);
+		break;
+	case OPT_SYMBOL_TIMEOUT:
+		c->symbol_timeout_ns = optparse_time(state, "--symbol-timeout", arg, 1, UINT64_MAX);
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is not an option: processes are given with -p", arg);
+		break;
+	case ARGP_KEY_END:
+		check_end(o, state);
+		if (o->with_children)
+			procopts_add_children(&o->processes, state);
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 }, { 0 } };
+const struct argp snapshot_opts_argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.help_filter = optwords_help,
+	.args_doc = "-p PROCESS[,PROCESS...]\n-t TID[,TID...]\n-a",
+	.doc = "Show what every thread of running processes is doing at one moment, with its "
+	       "stack, without stopping any of them.",
+};
+
+void snapshot_opts_parse(struct snapshot_opts *o, int argc, char **argv)
+{
+	*o = (struct snapshot_opts){ .n_repeats = 1 };
+	argp_parse(&snapshot_opts_argp, argc, argv, 0, NULL, o);
+	o->config.kind = cprof_snapshot_recorder();
+	o->config.pid = o->processes.pids.v;
+	o->config.n_pids = o->processes.pids.n;
+	o->config.tid = o->tids.v;
+	o->config.n_tids = o->tids.n;
+	o->config.label = o->labels.v;
+	o->config.n_labels = o->labels.n;
+}
+
+void snapshot_opts_done(struct snapshot_opts *o)
+{
+	VEC_FREE(&o->processes.pids);
+	VEC_FREE(&o->tids);
+	VEC_FREE(&o->labels);
+}

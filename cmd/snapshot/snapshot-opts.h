@@ -1,0 +1,34 @@
+#ifndef CPROF_CMD_SNAPSHOT_SNAPSHOT_OPTS_H
+#define CPROF_CMD_SNAPSHOT_SNAPSHOT_OPTS_H
+
+/* The options of cprof snapshot. */
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "cmd/filemode.h"
+#include "cmd/record/findprocs.h"
+#include "cprof.h"
+
+struct snapshot_opts {
+	struct cprof_config config;     /* its arrays are those below */
+	struct findprocs_ids processes;
+	VEC(pid_t) tids;
+	VEC(const char *) labels;
+	bool with_children;
+	const char *output;             /* NULL: no profile */
+	struct filemode mode;
+	bool text, fold, json, quiet;   /* text: also when nothing else was requested */
+	uint64_t n_repeats, every_ns;   /* 1, 0: a single snapshot */
+};
+
+extern const struct argp snapshot_opts_argp;
+
+/* Ends the program for a wrong command line. */
+void snapshot_opts_parse(struct snapshot_opts *o, int argc, char **argv);
+void snapshot_opts_done(struct snapshot_opts *o);
+
+#endif

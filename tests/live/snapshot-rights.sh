@@ -1,0 +1,70 @@
+#!/bin/sh
+# Who may take a snapshot: the same user may; for others the message names what they lack.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_root
+need setpriv
+
+chmod 777 "$T"
+CPROF_HERE=$T/cprof.keep
+cp "$CPROF" "$CPROF_HERE"
+cp "$PROG/blocked" blocked.keep
+cp "$PROG/blocked" suid.keep
+chmod 755 ./*.keep
+mkfifo in.keep
+chmod 666 in.keep
+exec 9<>in.keep
+
+# with CAPABILITIES COMMAND...: as another user with these
+with() {
+	caps=$1
+	shift
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$caps" --ambient-caps="$caps" "$@"
+}
+
+# blocked COMMAND...: in the background, until it has started its threads
+blocked() {
+	rm -f ready.keep
+	"$@" 18 <in.keep >ready.keep &
+	pid=$!
+	tap_pids="$tap_pids $pid"
+	wait_for 60 grep -q ready ready.keep || echo '# it is not ready'
+}
+
+blocked "$PROG/blocked"
+roots=$pid
+run as_nobody "$CPROF_HERE" snapshot -p "$roots"
+is "$status" 1 'the process of another user is refused'
+like err "process $roots .* may not be read" 'it is named'
+like err 'belongs to user 0.*CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH' 'and so are the missing rights'
+run with +sys_ptrace "$CPROF_HERE" snapshot -p "$roots"
+is "$status" 1 'with CAP_SYS_PTRACE alone it is refused'
+like err 'CAP_DAC_READ_SEARCH in addition' 'and the missing right is named'
+run with +sys_ptrace,+dac_read_search "$CPROF_HERE" snapshot -p "$roots" --json
+is "$status" 0 'with both it works'
+check 'and its stacks are right' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/snapshot.py" out 'not wrong'
+kill -KILL "$roots"
+
+blocked setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all ./blocked.keep
+own=$pid
+run as_nobody "$CPROF_HERE" snapshot -p "$own" --json
+is "$status" 0 'the same user needs no rights'
+check 'the stacks are right' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/snapshot.py" out 'not wrong' \
+	'len(entries) == 19'
+run "$CPROF" snapshot -p "$own" -o own.pb.gz
+is "$(stat -c %a own.pb.gz)" 600 'a profile of another user is private'
+kill -KILL "$own"
+
+# The kernel closes the memory of programs that give rights.
+chmod 4755 suid.keep
+blocked setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all ./suid.keep
+run as_nobody "$CPROF_HERE" snapshot -p "$pid"
+is "$status" 1 'a set-user-ID program is refused'
+like err 'CAP_SYS_PTRACE' 'and the missing right is named'
+kill -KILL "$pid"
+
+# Some of several processes.
+background "$PROG/sleeper" 60000 >/dev/null
+run as_nobody sh -c "./blocked.keep 3 <in.keep >ready2.keep & sleep 0.5
+	'$CPROF_HERE' snapshot -p \$!,$pid; kill -KILL \$!"
+like out '^# not read: [0-9]+ threads may not be read' 'what may not be read is counted beside what may'
+finish
