@@ -128,6 +128,7 @@ static struct record sample_of(struct take *t, const struct threadscan_thread *t
 /* Reads the thread's memory from sp on.  The number of bytes; 0: none, or it has moved. */
 static uint32_t read_long(struct take *t, const struct threadscan_thread *thread, uint64_t sp)
 {
+	t->is_long = true;
 	if (!t->long_stack)
 		t->long_stack = malloc(THREADSCAN_STACK_BYTES_MAX);
 	return t->long_stack ? threadscan_memory(&t->scan, thread, sp, t->long_stack,
@@ -161,6 +162,7 @@ static void unwind(struct take *t, const struct threadscan_thread *thread, const
 		   struct procs_process *p, struct snapshot_stack *ret)
 {
 	struct record r = sample_of(t, thread, NULL, stack, thread->n_stack_bytes);
+	t->is_long = false;
 	snapshot_unwind(t->s, p, &r, ret);
 	uint32_t n = ret->is_short && !ret->is_interrupted ?
 		     read_long(t, thread, thread->call.sp) : 0;
@@ -170,6 +172,8 @@ static void unwind(struct take *t, const struct threadscan_thread *thread, const
 	}
 	if (ret->is_interrupted)
 		unwind_interrupted(t, thread, p, 0, ret);
+	/* After a stop, a thread that waits has returned to its call, but that is not checked. */
+	ret->is_heuristic |= thread->stop && t->is_long;
 }
 
 /* ---- entries -------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ struct take {
 	struct threadscan scan;
 	struct waitclock clock;
 	uint8_t *long_stack;            /* THREADSCAN_STACK_BYTES_MAX; NULL: not needed yet */
+	bool is_long;                   /* more than the first copy was needed for the last stack */
 	struct threadstop_thread *stopped;  /* see take_regs; NULL: none */
 	const struct arch *arch;
 	uint8_t sp, pc, fp;             /* perf's numbers of registers */

@@ -6,6 +6,7 @@
 #include "snapshot/targetmem.h"
 
 #include "base/host.h"
+#include "base/remotemem.h"
 #include "base/search.h"
 #include "source/record.h"
 
@@ -23,7 +24,7 @@
 
 void targetmem_open(struct targetmem *m, const struct host *h, uint32_t pid, uint32_t tid)
 {
-	*m = (struct targetmem){ .pid = pid };
+	*m = (struct targetmem){ .pid = pid, .remote = h->memory };
 	m->pagemap_fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/pagemap", tid);
 }
 
@@ -98,8 +99,8 @@ static size_t read_some(const struct targetmem *m, struct targetmem_piece *piece
 		remote[i] = (struct iovec){ (void *)(uintptr_t)piece[i].address,
 					    piece[i].n_bytes };
 	}
-	ssize_t got = process_vm_readv((pid_t)m->pid, local, n, remote, n, 0);
-	*ret_code = got < 0 ? -errno : 0;
+	long got = remotemem_read(m->remote, m->pid, local, n, remote, n);
+	*ret_code = got < 0 ? (int)got : 0;
 	size_t i = 0;
 	for (; got > 0 && i < n; i++) {
 		piece[i].n_read = (size_t)got < piece[i].n_bytes ? (uint32_t)got
@@ -121,7 +122,8 @@ int targetmem_read(struct targetmem *m, struct targetmem_piece *piece, size_t n)
 		size_t want = n - at < BATCH ? n - at : BATCH;
 		int code;
 		size_t done = read_some(m, piece + at, want, &code);
-		if (code == -ESRCH || code == -EPERM || code == -EACCES)
+		if (code == -ESRCH || code == -EPERM || code == -EACCES ||
+		    code == -ETIMEDOUT)
 			return code;
 		at += done + (done < want);  /* the one that failed keeps what it got */
 	}

@@ -6,7 +6,8 @@
  *
  * Only anonymous memory that is present or swapped out is read: a page of a file may have to come
  * from a server or a daemon (FUSE), and a page that nobody has touched from another thread of the
- * target (userfaultfd), either of which may never answer.  Stacks are neither.
+ * target (userfaultfd), either of which may never answer.  Stacks are neither.  A program that
+ * changes its memory at the wrong moment is left to base/remotemem.h.
  */
 
 #include <stdbool.h>
@@ -17,11 +18,13 @@
 
 struct host;
 struct record;
+struct remotemem;
 
 struct targetmem_range { uint64_t start, end; };
 
 struct targetmem {
 	uint32_t pid;
+	struct remotemem *remote;       /* borrowed */
 	int pagemap_fd;                 /* -1: unknown which pages are present */
 	VEC(struct targetmem_range) anonymous;  /* in order, as in /proc/PID/maps */
 };
@@ -41,7 +44,7 @@ void targetmem_close(struct targetmem *m);
  * addresses; false: no memory. */
 bool targetmem_add(struct targetmem *m, const struct record *map);
 
-/* Reads all pieces.  0, or -errno if nothing can be read at all (-ESRCH, -EPERM). */
+/* Reads all pieces.  0, or -errno if nothing can be read at all (-ESRCH, -EPERM, -ETIMEDOUT). */
 int targetmem_read(struct targetmem *m, struct targetmem_piece *piece, size_t n);
 
 #endif

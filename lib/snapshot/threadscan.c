@@ -300,7 +300,7 @@ uint32_t threadscan_memory(struct threadscan *s, const struct threadscan_thread 
 {
 	struct targetmem_piece piece = { .address = address, .to = buf, .n_bytes = n_bytes };
 	if (targetmem_read(&s->processes.v[t->process].memory, &piece, 1) < 0 ||
-	    !threadscan_is_still(s, t))
+	    (!t->stop && !threadscan_is_still(s, t)))
 		return 0;
 	return piece.n_read & ~7u;
 }

@@ -109,8 +109,8 @@ static inline uint8_t *threadscan_stack(const struct threadscan *s, size_t threa
 /* Has the thread not run since it was read? */
 bool threadscan_is_still(const struct threadscan *s, const struct threadscan_thread *t);
 
-/* Copies up to n_bytes of the memory of a thread that still waits.  Their number; 0: it has moved,
- * or there are none. */
+/* Copies up to n_bytes of the memory of a thread that still waits, or was stopped.  Their number;
+ * 0: it has moved, or there are none. */
 uint32_t threadscan_memory(struct threadscan *s, const struct threadscan_thread *t,
 			   uint64_t address, void *buf, uint32_t n_bytes);
 
