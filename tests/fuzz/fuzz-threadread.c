@@ -1,6 +1,7 @@
-/* Text as in the files "syscall", "stat" and "schedstat" of a thread in /proc. */
+/* Text as in the files "syscall", "stat", "schedstat", "sched" and "wchan" of a thread in /proc. */
 
 #include "proc/threadread.h"
+#include "snapshot/threadtext.h"
 
 #include "base/err.h"
 #include "base/host.h"
@@ -63,6 +64,21 @@ static void look(const uint8_t *data, size_t size)
 		threadread_close(&t);
 }
 
+/* What a snapshot shows of a thread.  Changes the text. */
+static void parse_details(char *text)
+{
+	struct threadtext_stat stat = { .cpu = 7 };
+	uint64_t ns = 7;
+	if (threadtext_stat(text, &stat))
+		assert(strlen(stat.name) < sizeof(stat.name) && stat.state);
+	else
+		assert(stat.cpu == 7 && !stat.state);
+	if (!threadtext_sched(text, &ns))
+		assert(ns == 7);
+	size_t n = strlen(text);
+	assert(strlen(threadtext_wchan(text)) <= n && !strchr(text, '\n'));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct threadread_call call = { .syscall = -7 };
@@ -80,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct threadread_times times = { .n_runs = UINT64_MAX };
 	if (!threadread_parse_times(text, &times))
 		assert(times.n_runs == UINT64_MAX && !times.run_ns);
+	parse_details(text);
 	free(text);
 	look(data, size);
 	return 0;
