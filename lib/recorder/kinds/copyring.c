@@ -127,9 +127,11 @@ static bool is_brief(const struct copyring *c, const struct source_ring *seen, u
 {
 	bool is_known = c->before.ns || now_ns - c->now.from_ns >= SECOND / 2;
 	bool is_fair = !seen->share_bytes || 2 * seen->size_bytes <= seen->share_bytes;
+	double ns = (double)seen->size_bytes * (double)SECOND /
+		    ((double)bytes_per_s(c, seen, now_ns) + 1);
+	/* while it grows, the copies do not shrink: it must have a reserve */
 	return is_known && is_fair && 2 * seen->size_bytes <= COPYRING_RING_BYTES_MAX &&
-	       (double)seen->size_bytes * (double)SECOND <
-		       (double)bytes_per_s(c, seen, now_ns) * (double)RING_NS_WANTED;
+	       ns < (double)RING_NS_WANTED && ns >= (double)RING_NS_MIN_PROMPT;
 }
 
 static uint32_t half_of(uint32_t bytes)

@@ -538,7 +538,8 @@ static bool live_ring(struct source *s, size_t i, struct source_ring *ret)
 	*ret = (struct source_ring){
 		.cpu = r->cpu, .size_bytes = r->ring.n_data_bytes,
 		.share_bytes = l->options.rings_bytes / l->n_rings,
-		.wakeup_bytes = ringsize_wakeup(r->ring.n_data_bytes),
+		.wakeup_bytes = ringsize_wakeup(r->ring.n_data_bytes,
+						l->options.attr.rate_default_hz),
 		.taken_bytes = r->past_bytes + r->ring.tail,
 		.peak_bytes = r->ring.peak, .n_lost = r->n_lost,
 	};

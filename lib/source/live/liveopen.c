@@ -82,7 +82,8 @@ int live_open_ring(const struct live *l, const struct live_options *o, uint64_t 
 		   struct live_ring *ret, struct err *e)
 {
 	struct live_options own = *o;
-	own.attr.wakeup_bytes = (uint32_t)ringsize_wakeup(n_bytes);
+	own.attr.wakeup_bytes =
+		(uint32_t)ringsize_wakeup(n_bytes, o->attr.rate_default_hz);
 	int fd = open_owner(&own, &l->event[0].attr, ret->cpu);
 	if (fd < 0)
 		return err_errno(e, -fd, "cannot open a ring of CPU %d", ret->cpu);
@@ -101,7 +102,8 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 {
 	*ret_over_limit = false;
 	size_t n_pages = ring_bytes / (size_t)sysconf(_SC_PAGESIZE);
-	o->attr.wakeup_bytes = (uint32_t)ringsize_wakeup(ring_bytes);
+	o->attr.wakeup_bytes =
+		(uint32_t)ringsize_wakeup(ring_bytes, o->attr.rate_default_hz);
 	int last = -ENODEV;
 	for (size_t i = 0; i < n_cpus; i++) {
 		int fd = open_owner(o, &l->event[0].attr, cpus[i]);

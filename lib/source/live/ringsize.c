@@ -18,7 +18,8 @@
 
 #define LEAST (128 * KIB)
 
-/* From this size on, half a ring is reserve enough for a reader that is late. */
+/* From this size on, and up to that rate, half a ring is reserve enough for a reader that is late.
+ * At higher rates a ring fills within some 20 ms. */
 #define LARGE (8 * MIB)
 
 uint64_t ringsize_choose(const struct ringsize *z)
@@ -32,7 +33,7 @@ uint64_t ringsize_choose(const struct ringsize *z)
 	return bytes;
 }
 
-uint64_t ringsize_wakeup(uint64_t n_bytes)
+uint64_t ringsize_wakeup(uint64_t n_bytes, uint64_t rate_hz)
 {
-	return n_bytes < LARGE ? n_bytes / 4 : n_bytes / 2;
+	return n_bytes < LARGE || rate_hz > FAST_HZ_MAX ? n_bytes / 4 : n_bytes / 2;
 }

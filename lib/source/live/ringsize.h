@@ -18,7 +18,7 @@ struct ringsize {
 /* The size of each ring, a power of two. */
 uint64_t ringsize_choose(const struct ringsize *z);
 
-/* How full such a ring is when its reader wakes up. */
-uint64_t ringsize_wakeup(uint64_t n_bytes);
+/* How full such a ring is when its reader wakes up.  rate_hz as above. */
+uint64_t ringsize_wakeup(uint64_t n_bytes, uint64_t rate_hz);
 
 #endif

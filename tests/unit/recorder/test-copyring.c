@@ -186,6 +186,10 @@ static void test_brief(void)
 	pass(1200, 2000, 16);
 	look(&why);
 	tap_int(why, COPYRING_STAYS, "a ring that lasts 60 ms stays");
+	begin(WANTED, 8192 * KIB);
+	pass(1200, 9000, 32);
+	look(&why);
+	tap_int(why, COPYRING_STAYS, "and one that lasts 14 ms, which could overflow meanwhile");
 	begin(WANTED, COPYRING_RING_BYTES_MAX);
 	pass(1200, 9000, 32);
 	look(&why);
