@@ -28,7 +28,8 @@ int main(void)
 			table[i].name);
 	tap_int((long long)ringsize_wakeup(MIB, 5000), MIB / 4,
 		"the reader of a small ring wakes up when a quarter is full");
-	tap_int((long long)ringsize_wakeup(8 * MIB, 5000), 4 * MIB, "that of a large one at a half");
+	tap_int((long long)ringsize_wakeup(8 * MIB, 5000), 4 * MIB,
+		"that of a large one at a half");
 	tap_int((long long)ringsize_wakeup(8 * MIB, 50000), 2 * MIB,
 		"but at a high rate at a quarter, too");
 	return tap_done();
