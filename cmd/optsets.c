@@ -32,6 +32,11 @@ const struct optwords optsets_stop = {
 		      { "running", CPROF_STOP_RUNNING }, { "all", CPROF_STOP_ALL }),
 };
 
+const struct optwords optsets_go_format = {
+	.name = "format",
+	.word = WORDS({ "go1", 1 }, { "go2", 2 }),
+};
+
 const struct optwords optsets_callgraph = {
 	.name = "call-graph",
 	.word = WORDS({ "auto", CPROF_CALLGRAPH_AUTO, " (the default)" },
@@ -108,5 +113,5 @@ const struct optwords *const optwords_sets[] = {
 	&optsets_import_labels, &optsets_import_waits, &optsets_demangle, &optsets_debuginfod,
 	&optsets_control,
 	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,
-	&optsets_from, &optsets_consumers, &optsets_to, &optsets_stop, NULL
+	&optsets_from, &optsets_consumers, &optsets_to, &optsets_stop, &optsets_go_format, NULL
 };

@@ -10,6 +10,7 @@
 #include "cmd/nofile.h"
 #include "cmd/outputs.h"
 #include "cmd/snapshot/snapshot-fold.h"
+#include "cmd/snapshot/snapshot-go.h"
 #include "cmd/snapshot/snapshot-json.h"
 #include "cmd/snapshot/snapshot-opts.h"
 #include "cmd/snapshot/snapshot-repeat.h"
@@ -92,7 +93,11 @@ static int write_output(struct shot *s, struct err *e)
 static int print(struct shot *s, struct err *e)
 {
 	int r = 0;
-	if (s->o.n_repeats > 1 && s->o.fold) {
+	if (s->o.go_format == 1) {
+		r = snapshot_go_counts(s->recorder, stdout);
+	} else if (s->o.go_format) {
+		snapshot_go_stacks(s->recorder, stdout);
+	} else if (s->o.n_repeats > 1 && s->o.fold) {
 		snapshot_repeat_print(stdout, &s->repeat, s->recorder);
 	} else if (s->o.text || s->o.fold) {
 		snapshot_text_head(stdout, s->recorder);
@@ -111,15 +116,38 @@ static int print(struct shot *s, struct err *e)
 	       err_errno(e, errno, "cannot write to stdout");
 }
 
-static int run_shot(struct shot *s, struct err *e)
+static int take(struct shot *s, const struct cprof_kind *kind, struct err *e)
 {
+	s->o.config.kind = kind;
 	int r = cprof_recorder_new(&s->o.config, &s->recorder, e);
 	if (r < 0)
 		return r;
 	r = cprof_recorder_start(s->recorder, e);
-	if (r < 0)
+	return r < 0 ? r : take_all(s, e);
+}
+
+/* Goroutines of processes that are all Go programs, if nothing else is requested. */
+static int take_what_there_is(struct shot *s, struct err *e)
+{
+	const struct snapshot_opts *o = &s->o;
+	bool may_be_go = !o->threads && !o->tids.n && !o->config.all_processes &&
+			 o->config.snapshot_stop == CPROF_STOP_NEVER;
+	if (o->goroutines)
+		return take(s, cprof_goroutine_recorder(), e);
+	int r = may_be_go ? take(s, cprof_goroutine_recorder(), e) : -ENOENT;
+	if (r != -ENOENT)
 		return r;
-	r = take_all(s, e);
+	cprof_recorder_free(s->recorder);
+	s->recorder = NULL;
+	snapshot_repeat_done(&s->repeat);
+	s->repeat = (struct snapshot_repeat){ 0 };
+	*e = (struct err){ 0 };
+	return take(s, cprof_snapshot_recorder(), e);
+}
+
+static int run_shot(struct shot *s, struct err *e)
+{
+	int r = take_what_there_is(s, e);
 	if (r < 0)
 		return r;
 	r = write_output(s, e);

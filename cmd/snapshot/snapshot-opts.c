@@ -14,7 +14,8 @@
 
 enum {
 	OPT_CHILDREN = 256, OPT_STOP, OPT_TEXT, OPT_FOLD, OPT_JSON, OPT_REPEAT, OPT_EVERY,
-	OPT_LABEL, OPT_MAX_MEMORY, OPT_SYMBOL_TIMEOUT,
+	OPT_LABEL, OPT_MAX_MEMORY, OPT_SYMBOL_TIMEOUT, OPT_GOROUTINES, OPT_THREADS, OPT_OLDER,
+	OPT_FORMAT,
 };
 
 static const struct argp_option options[] = {
@@ -27,6 +28,12 @@ static const struct argp_option options[] = {
 	{ "stop", OPT_STOP, "WHICH", 0,
 	  "Threads that are stopped while they are read, by ptrace, which makes some of their "
 	  "system calls fail with EINTR: {stop}", 1 },
+
+	{ NULL, 0, NULL, 0, "What:", 2 },
+	{ "goroutines", OPT_GOROUTINES, NULL, 0, "Goroutines; the default for Go programs", 2 },
+	{ "threads", OPT_THREADS, NULL, 0, "Threads, of Go programs, too", 2 },
+	{ "older-than", OPT_OLDER, "TIME", 0,
+	  "Only goroutines that have been waiting for at least that time", 2 },
 
 	{ NULL, 0, NULL, 0, "When:", 3 },
 	{ "repeat", OPT_REPEAT, "N", 0,
@@ -42,6 +49,8 @@ static const struct argp_option options[] = {
 	  4 },
 	{ "fold", OPT_FOLD, NULL, 0, "Print equal stacks once, with their threads", 4 },
 	{ "json", OPT_JSON, NULL, 0, "Print everything as one JSON object", 4 },
+	{ "format", OPT_FORMAT, "FORMAT", 0,
+	  "Print goroutines as Go's /debug/pprof/goroutine?debug=1 and 2 do: {format}", 4 },
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 4 },
 	{ "quiet", 'q', NULL, 0, "Print errors only, besides the requested output", 4 },
 
@@ -64,6 +73,15 @@ static void check_end(struct snapshot_opts *o, struct argp_state *state)
 		argp_error(state, "--children goes with -p");
 	if (o->text + o->fold + o->json > 1)
 		argp_error(state, "--text, --fold and --json exclude each other");
+	if (o->goroutines && o->threads)
+		argp_error(state, "--goroutines and --threads exclude each other");
+	bool are_goroutines = o->goroutines || o->go_format || o->config.min_wait_ns;
+	if (are_goroutines && (o->threads || o->tids.n || o->config.snapshot_stop))
+		argp_error(state, "--goroutines, --older-than and --format are for "
+			   "goroutines, which exclude --threads, -t and --stop");
+	o->goroutines |= are_goroutines;
+	if (o->go_format && (o->text || o->fold || o->json || o->n_repeats > 1))
+		argp_error(state, "--format excludes --text, --fold, --json and --repeat");
 	if (o->every_ns && o->n_repeats < 2)
 		argp_error(state, "--every goes with --repeat");
 	if (o->n_repeats > 1 && (o->text || o->json))
@@ -71,10 +89,10 @@ static void check_end(struct snapshot_opts *o, struct argp_state *state)
 			   "excludes --text and --json");
 	filemode_check(&o->mode, state, o->output);
 	bool to_stdout = o->output && strcmp(o->output, "-") == 0;
-	if (to_stdout && (o->text || o->fold || o->json))
+	if (to_stdout && (o->text || o->fold || o->json || o->go_format))
 		argp_error(state, "-o - and --%s both want stdout",
-			   o->text ? "text" : o->fold ? "fold" : "json");
-	o->text |= !o->output && !o->fold && !o->json && o->n_repeats < 2;
+			   o->text ? "text" : o->fold ? "fold" : o->json ? "json" : "format");
+	o->text |= !o->output && !o->fold && !o->json && !o->go_format && o->n_repeats < 2;
 	o->fold |= !o->output && o->n_repeats > 1;
 	if (o->n_repeats > 1 && !o->every_ns)
 		o->every_ns = EVERY_DEFAULT_NS;
@@ -109,6 +127,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_TEXT: o->text = true; break;
 	case OPT_FOLD: o->fold = true; break;
 	case OPT_JSON: o->json = true; break;
+	case OPT_GOROUTINES: o->goroutines = true; break;
+	case OPT_THREADS: o->threads = true; break;
+	case OPT_OLDER:
+		c->min_wait_ns = optparse_time(state, "--older-than", arg, 1, UINT64_MAX);
+		break;
+	case OPT_FORMAT:
+		o->go_format = optwords_parse(&optsets_go_format, state, "--format", arg);
+		break;
 	case OPT_LABEL:
 		optparse_label(state, arg, &o->labels.v, &o->labels.n, &o->labels.cap);
 		break;

@@ -21,6 +21,8 @@ struct snapshot_opts {
 	bool with_children;
 	const char *output;             /* NULL: no profile */
 	struct filemode mode;
+	bool goroutines, threads;       /* what is shown; neither: what the program has */
+	int go_format;                  /* 1, 2: as Go's debug=1 and debug=2; 0: neither */
 	bool text, fold, json, quiet;   /* text: also when nothing else was requested */
 	uint64_t n_repeats, every_ns;   /* 1, 0: a single snapshot */
 };

@@ -40,17 +40,25 @@ void snapshot_text_entry(FILE *to, const struct cprof_recorder *r, size_t i,
 			 const struct cprof_snapshot_entry *e)
 {
 	char time[UNITS_TEXT_MAX];
-	fputc('"', to);
-	printable_text(to, e->name);
-	fprintf(to, "\" tid %llu", (unsigned long long)e->id);
-	if (*e->state)
-		fprintf(to, ", %s", e->state);
+	if (e->is_task) {
+		fprintf(to, "goroutine %llu", (unsigned long long)e->id);
+	} else {
+		fputc('"', to);
+		printable_text(to, e->name);
+		fprintf(to, "\" tid %llu", (unsigned long long)e->id);
+	}
+	if (*e->state) {
+		fputs(", ", to);
+		printable_text(to, e->state);
+	}
 	if (e->has_wait)
 		fprintf(to, " for about %s", units_duration_text(e->wait_ns, time));
 	print_label(to, r, i, e, "syscall", " in ");
 	print_label(to, r, i, e, "wait_on", ", on ");
 	print_label(to, r, i, e, "wchan", ", kernel ");
 	print_label(to, r, i, e, "cpu", ", cpu ");
+	print_label(to, r, i, e, "go::thread", ", thread ");
+	print_label(to, r, i, e, "go::created_by", ", created by ");
 	if (strcmp(e->quality, "exact") != 0)
 		fprintf(to, " (%s)", e->quality);
 	fputc('\n', to);
@@ -93,7 +101,13 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 	const char *name;
 	uint64_t n;
 	cprof_snapshot_window(r, &w);
-	fprintf(to, "# %zu threads, read within %.1f ms; ", cprof_snapshot_n_entries(r),
+	const char *what = "threads";
+	if (cprof_snapshot_n_entries(r)) {
+		struct cprof_snapshot_entry e;
+		cprof_snapshot_entry(r, 0, &e);
+		what = e.is_task ? "goroutines" : what;
+	}
+	fprintf(to, "# %zu %s, read within %.1f ms; ", cprof_snapshot_n_entries(r), what,
 		(double)(w.to_ns - w.from_ns) / 1e6);
 	if (w.n_stopped)
 		fprintf(to, "%llu were stopped, the longest for %.1f ms\n",
@@ -105,7 +119,7 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 			fprintf(to, "#   %llu %s\n", (unsigned long long)n, name);
 	for (size_t i = 0; cprof_snapshot_loss(r, i, &n); i++)
 		if (n)
-			fprintf(to, "# not read: %llu threads %s\n", (unsigned long long)n,
+			fprintf(to, "# not read: %llu %s %s\n", (unsigned long long)n, what,
 				cprof_snapshot_loss_words(i));
 }
 

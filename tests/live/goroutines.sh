@@ -35,7 +35,7 @@ build plain "$P/gowaits.go"
 build bare -buildmode=pie -ldflags='-s -w' "$P/gowaits.go"
 for kind in plain bare; do
 	begin $kind wait 300 150 $kind.own
-	run "$PROG/goshot" "$pid" go2
+	run "$CPROF" snapshot -p "$pid" --format=go2
 	is "$status" 0 "$kind: a snapshot"
 	cp out $kind.go2
 	check "$kind: equal to the program's own text" "$P/gowaits.py" $kind.own $kind.go2
@@ -43,18 +43,22 @@ for kind in plain bare; do
 		end
 		continue
 	}
-	run "$PROG/goshot" "$pid" g.pb.gz
+	run "$CPROF" snapshot -q -p "$pid" -o g.pb.gz
 	is "$status" 0 "$kind: a profile"
 	profile "$kind: one sample for each goroutine" g.pb.gz "n == 302"
 	run "$CPROF" report --by go::created_by g.pb.gz
 	like out '300 .*main\.main .*gowaits\.go:[0-9]+' "$kind: by creator"
 	run "$CPROF" report --by number g.pb.gz
 	like out ' 15$' "$kind: labels of the program"
-	run "$PROG/goshot" "$pid" go1
+	run "$CPROF" snapshot -p "$pid" --format=go1
 	like out '^goroutine profile: total 302$' "$kind: the text of debug=1"
 	like out '^# labels: \{"kind":"labelled", "number":"15"\}$' "$kind: with labels"
 	check "$kind: go tool pprof reads it" go tool pprof -top out
-	run "$PROG/goshot" "$pid" go2 3600000000000
+	run "$CPROF" snapshot -p "$pid"
+	like out '^goroutine [0-9]+, chan receive .*created by main\.main ' "$kind: goroutines are the default"
+	run "$CPROF" snapshot -p "$pid" --threads
+	like out 'in futex' "$kind: its threads"
+	run "$CPROF" snapshot -p "$pid" --older-than 1h --format=go2
 	unlike out . "$kind: nothing waits for an hour"
 	end
 done
@@ -73,7 +77,7 @@ cp out churn.go2
 check "churn: each stack is one that the program can have" "$P/gowaits.py" --possible churn.go2 200
 end
 
-run "$PROG/goshot" $$ go2
+run "$CPROF" snapshot -p $$ --goroutines
 is "$status" 1 "a shell has no goroutines"
 like err 'runs no Go program' "the reason"
 finish
