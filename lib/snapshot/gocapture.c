@@ -370,3 +370,11 @@ int gocapture_next(struct gocapture *c)
 	/* nothing of a program that has ended can be read */
 	return go_memory_read(c->memory, c->program->allgs, &s, sizeof(s)) ? 1 : -ESRCH;
 }
+
+int gocapture_again(struct gocapture *c, size_t i)
+{
+	struct go_labels l = { 0 };
+	int code = read_again(c, &c->goroutines.v[i], &l);
+	go_labels_done(&l);
+	return code;
+}

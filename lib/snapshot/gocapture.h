@@ -84,4 +84,7 @@ void gocapture_done(struct gocapture *c);
  * 0: there are no more; -ENOMEM; -ESRCH: the program has ended. */
 int gocapture_next(struct gocapture *c);
 
+/* Reads goroutine i of the window again, which may have left its thread.  -ENOMEM. */
+int gocapture_again(struct gocapture *c, size_t i);
+
 #endif

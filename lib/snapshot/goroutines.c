@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "snapshot/gocapture.h"
 #include "snapshot/gofuncs.h"
+#include "snapshot/oneshot.h"
 #include "snapshot/snapshot.h"
 #include "source/record.h"
 #include "symbolize/cfi/cfi.h"
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #define REGS_MAX 4u
+#define RUNNING_NS_MAX 1000000000u      /* for samples of running goroutines */
 
 /* The program of a process. */
 struct program {
@@ -34,6 +36,12 @@ struct program {
 	struct go_program go;
 };
 
+/* A goroutine that ran when its thread was sampled. */
+struct sampled {
+	bool is_known;
+	struct snapshot_stack stack;
+};
+
 /* One process. */
 struct take {
 	struct goroutines *o;
@@ -42,6 +50,10 @@ struct take {
 	struct program *program;
 	struct gofuncs funcs;
 	struct gocapture capture;
+	/* Of a window: goroutines that run, in order, their threads, and samples of these. */
+	VEC(uint32_t) running, tid;
+	VEC(struct sampled) sampled;
+	size_t n_added;                 /* of these */
 };
 
 /* ---- programs ------------------------------------------------------------------------------ */
@@ -192,6 +204,75 @@ static void unwind(struct take *t, const struct gocapture_goroutine *r, struct s
 	snapshot_unwind(t->s, t->p, &sample, ret);
 }
 
+/* ---- running goroutines -------------------------------------------------------------------- */
+
+/* The register of a sample, by its DWARF number; 0: it has not got it. */
+static uint64_t reg_of(const struct arch *arch, const struct record_sample *s, uint8_t reg)
+{
+	uint64_t mask = s->user_regs ? s->user_regs_mask : 0;
+	for (unsigned int i = 0; i < arch->n_perf_regs; i++)
+		if (arch->perf_reg[i] == (int8_t)reg && mask >> i & 1)
+			return s->user_regs[__builtin_popcountll(mask & ((1ull << i) - 1))];
+	return 0;
+}
+
+/* Does the thread still run that goroutine? */
+static bool is_of(const struct take *t, const struct gocapture_goroutine *r,
+		  const struct record_sample *s)
+{
+	const struct arch *arch = t->program->cfi->arch;
+	uint8_t g = arch == &arch_x86_64 ? GO_G_REG_X86_64 : GO_G_REG_ARM64;
+	uint64_t sp = reg_of(arch, s, arch->sp);
+	return (sp >= r->g.lo && sp < r->g.hi) || reg_of(arch, s, g) == r->at;
+}
+
+static void note_sample(void *ctx, size_t i, const struct record *sample)
+{
+	struct take *t = ctx;
+	struct sampled *to = &t->sampled.v[i];
+	if (!is_of(t, &t->capture.goroutines.v[t->running.v[i]], &sample->sample))
+		return;
+	snapshot_unwind(t->s, t->p, sample, &to->stack);
+	to->is_known = true;
+}
+
+/* One sample of each thread that runs a goroutine of the window. */
+static int sample_running(struct take *t)
+{
+	const struct gocapture *c = &t->capture;
+	t->running.n = t->tid.n = t->sampled.n = t->n_added = 0;
+	for (size_t i = 0; i < c->goroutines.n; i++) {
+		const struct gocapture_goroutine *r = &c->goroutines.v[i];
+		if (r->how != GOCAPTURE_RUNNING || !r->tid)
+			continue;
+		if (!VEC_PUSH(&t->running, (uint32_t)i) || !VEC_PUSH(&t->tid, r->tid))
+			return -ENOMEM;
+	}
+	if (!VEC_EXTEND(&t->sampled, t->running.n))
+		return -ENOMEM;
+	memset(t->sampled.v, 0, t->sampled.n * sizeof(*t->sampled.v));
+	if (t->running.n && t->o->open)
+		oneshot_take(&(struct oneshot){
+			.open = t->o->open, .host = t->program->host, .ctx = t,
+			.end_ns = clock_monotonic_ns() + RUNNING_NS_MAX, .sample = note_sample,
+		}, t->tid.v, t->tid.n);
+	/* others have left their threads meanwhile */
+	int code = 0;
+	for (size_t i = 0; i < t->running.n && code == 0; i++)
+		if (!t->sampled.v[i].is_known)
+			code = gocapture_again(&t->capture, t->running.v[i]);
+	return code;
+}
+
+/* The sample of goroutine i of the window, for increasing i.  NULL: there is none. */
+static const struct sampled *sample_of(struct take *t, size_t i)
+{
+	if (t->n_added == t->running.n || t->running.v[t->n_added] != i)
+		return NULL;
+	const struct sampled *s = &t->sampled.v[t->n_added++];
+	return s->is_known ? s : NULL;
+}
+
 /* ---- labels -------------------------------------------------------------------------------- */
 
 static const char *wait_reason(const struct take *t, const struct go_g *g)
@@ -267,8 +348,10 @@ static bool is_runtime(struct take *t, const struct go_g *g, const struct gofunc
 	       strcmp(reason, "cleanup wait") == 0;
 }
 
-static void add_entry(struct take *t, const struct gocapture_goroutine *r)
+static void add_entry(struct take *t, size_t i)
 {
+	const struct gocapture_goroutine *r = &t->capture.goroutines.v[i];
+	const struct sampled *sampled = sample_of(t, i);
 	struct strtab *strings = &t->s->engine->strings;
 	const struct gofuncs_place *start =
 		gofuncs_at(&t->funcs, r->g.start_pc - t->program->places.bias);
@@ -298,6 +381,9 @@ static void add_entry(struct take *t, const struct gocapture_goroutine *r)
 		entry.stack = stack.id;
 		entry.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC :
 				r->how == GOCAPTURE_STEADY ? SNAPSHOT_EXACT : SNAPSHOT_MOVED;
+	} else if (sampled) {
+		entry.stack = sampled->stack.id;
+		entry.quality = SNAPSHOT_RUNNING;
 	} else {
 		entry.stack = snapshot_no_stack(t->s);
 		entry.quality = SNAPSHOT_UNKNOWN;
@@ -312,14 +398,19 @@ static int add_all(struct take *t, struct err *e)
 	struct gocapture *c = &t->capture;
 	int r = gocapture_begin(c, &t->program->go, &t->program->memory);
 	gofuncs_open(&t->funcs, t->program->dso, &t->s->engine->strings);
-	while (r >= 0 && (r = gocapture_next(c)) > 0)
+	while (r >= 0 && (r = gocapture_next(c)) > 0) {
+		r = sample_running(t);
 		for (size_t i = 0; i < c->goroutines.n; i++)
-			add_entry(t, &c->goroutines.v[i]);
+			add_entry(t, i);
+	}
 	t->s->from_ns = t->s->from_ns ? t->s->from_ns : c->from_ns;
 	t->s->to_ns = c->to_ns > t->s->to_ns ? c->to_ns : t->s->to_ns;
 	t->s->n_lost[SNAPSHOT_LOST_LIMIT] += c->n_left_out;
 	t->o->n_bad_labels += c->n_bad_labels;
 	gofuncs_close(&t->funcs);
+	VEC_FREE(&t->running);
+	VEC_FREE(&t->tid);
+	VEC_FREE(&t->sampled);
 	gocapture_done(c);
 	if (r == -ENOMEM)
 		return err_errno(e, ENOMEM, "cannot read the goroutines of process %u", t->p->pid);

@@ -6,11 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "event/evopen.h"
+
 struct err;
 struct procs_process;
 struct snapshot;
 
 struct goroutines {
+	evopen_fn *open;                /* for samples of threads that run one; NULL: none */
 	uint64_t min_wait_ns;           /* only those that wait at least so long; 0: all */
 	/* Results, summed over processes. */
 	uint64_t n_runtime;             /* the runtime's own, which are left out */

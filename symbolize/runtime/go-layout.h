@@ -39,6 +39,10 @@ const struct go_layout *go_layout_known(unsigned int i);
 /* How many bytes of a g contain all fields. */
 size_t go_layout_g_bytes(const struct go_layout *l);
 
+/* The register with the address of the running goroutine's g, by its DWARF number. */
+#define GO_G_REG_X86_64 14u
+#define GO_G_REG_ARM64 28u
+
 /* g.atomicstatus without its scan bit. */
 enum go_status {
 	GO_IDLE, GO_RUNNABLE, GO_RUNNING, GO_SYSCALL, GO_WAITING, GO_MORIBUND, GO_DEAD, GO_ENQUEUE,

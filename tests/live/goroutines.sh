@@ -77,6 +77,16 @@ cp out churn.go2
 check "churn: each stack is one that the program can have" "$P/gowaits.py" --possible churn.go2 200
 end
 
+# Goroutines that run are sampled; those that wait for a CPU were interrupted anywhere.
+begin plain spin 3 30
+run_all() {
+	run "$CPROF" snapshot -p "$pid" --format=go2
+	cp out spin.go2
+	is "$(grep -c '^main\.spin' spin.go2)" 3 "spin: each goroutine has its stack"
+}
+attempts 5 run_all
+end
+
 run "$CPROF" snapshot -p $$ --goroutines
 is "$status" 1 "a shell has no goroutines"
 like err 'runs no Go program' "the reason"

@@ -9,7 +9,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "engine/engine.h"
+#include "event/evopen.h"
 #include "profile/export.h"
+#include "recorder/machine.h"
 #include "snapshot/goroutines.h"
 #include "snapshot/snapshot.h"
 #include "source/silent.h"
@@ -158,7 +160,11 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	if (!s->snapshot.engine)
 		snapshot_init(&s->snapshot, g);
 	snapshot_begin(&s->snapshot);
-	s->goroutines = (struct goroutines){ .min_wait_ns = k->config->min_wait_ns };
+	const struct cprof_machine *m = k->config->machine;
+	s->goroutines = (struct goroutines){
+		.min_wait_ns = k->config->min_wait_ns,
+		.open = m && m->perf_event_open ? m->perf_event_open : evopen_syscall,
+	};
 	int r = k->config->all_processes ? take_all(k, g, e) : take_targets(k, g, e);
 	if (r < 0)
 		return r;

@@ -135,6 +135,20 @@ static void moves(void (*what)(unsigned int n), enum gocapture_how want, const c
 	gocapture_done(&c);
 }
 
+static void again(void)
+{
+	struct gocapture c;
+	start(&c, run);
+	int r = gocapture_begin(&c, &program, &memory);
+	r = r < 0 ? r : gocapture_next(&c);
+	event = NULL;
+	field(7, program.layout.status, GO_RUNNABLE);
+	r = r < 0 ? r : gocapture_again(&c, 7);
+	tap_ok(r == 0 && c.goroutines.v[7].how == GOCAPTURE_AGAIN &&
+	       has_stack(&c, &c.goroutines.v[7]), "one that ran, and does not any more");
+	gocapture_done(&c);
+}
+
 static void windows(void)
 {
 	struct gocapture c;
@@ -206,6 +220,7 @@ int main(void)
 	moves(end, GOCAPTURE_ENDED, "it ends");
 	moves(replace, GOCAPTURE_ENDED, "another one takes its place");
 	moves(run, GOCAPTURE_RUNNING, "it runs");
+	again();
 	windows();
 	labels();
 	gone();
