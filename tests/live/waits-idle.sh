@@ -136,7 +136,8 @@ if [ -x "$postgres/initdb" ]; then
 	# shellcheck disable=SC2086
 	$not_root "$postgres/psql" -q -h "$T" -d postgres <commands >/dev/null 2>&1 &
 	exec 3>commands
-	sleep 1
+	wait_for 40 pgrep -P "$pid" -f 'local. idle' >/dev/null
+	sleep 0.3
 	idle_is PostgreSQL "$pid" 0.99
 	profile 'PostgreSQL: a backend without a command, and auxiliary processes' p.pb.gz \
 		"part(lambda r: r[2].get('idle') == 'event-loop' and 'PostgresMain' in r[0]) > 0.1" \
