@@ -21,7 +21,7 @@ serial() {
 	run "$CPROF" record -e cpu-clock -o serial.pb.gz -- "$PROG/serial"
 	is "$status" 0 "serial, run $n: recorded"
 	profile "serial, run $n: each function has its share" serial.pb.gz \
-		'n > 2000' "near($serial_truth)"
+		'n > 1000' "near($serial_truth)"
 	profile "serial, run $n: the shares are in the right order" serial.pb.gz \
 		"ranked($serial_truth)"
 	profile "serial, run $n: the callchain is complete" serial.pb.gz \

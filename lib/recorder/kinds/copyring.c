@@ -121,11 +121,13 @@ static bool is_short(const struct copyring *c, const struct source_ring *seen, u
 /*
  * Each wake-up of the reader costs some dozen us, and CPU caches are cold after it.  With a ring of
  * 16 MiB instead of 8, recording clang at 5 kHz took 5 % less CPU time, with one of 32 MiB no less
- * than with 16 (tests/bench/RESULTS.md).
+ * than with 16 (tests/bench/RESULTS.md).  Only a ring whose reader wakes up at a half is for a rate
+ * that is known: at others, growing itself may take too long.
  */
 static bool is_brief(const struct copyring *c, const struct source_ring *seen, uint64_t now_ns)
 {
-	bool is_known = c->before.ns || now_ns - c->now.from_ns >= SECOND / 2;
+	bool is_known = (c->before.ns || now_ns - c->now.from_ns >= SECOND / 2) &&
+			seen->wakeup_bytes >= seen->size_bytes / 2;
 	bool is_fair = !seen->share_bytes || 2 * seen->size_bytes <= seen->share_bytes;
 	double ns = (double)seen->size_bytes * (double)SECOND /
 		    ((double)bytes_per_s(c, seen, now_ns) + 1);

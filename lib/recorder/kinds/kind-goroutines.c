@@ -13,6 +13,7 @@
 #include "profile/export.h"
 #include "recorder/machine.h"
 #include "snapshot/goroutines.h"
+#include "snapshot/refusal.h"
 #include "snapshot/snapshot.h"
 #include "source/silent.h"
 #include "source/synth.h"
@@ -71,8 +72,7 @@ static int take_process(struct kind_session *k, struct engine *g, uint32_t pid, 
 {
 	struct kind_goroutines *s = k->state;
 	if (synth_process(k->host, (pid_t)pid, clock_monotonic_ns(), feed, g) == -EACCES)
-		return err_set(e, EACCES, "the mappings of process %u may not be read: this needs "
-			       "the same user, or CAP_SYS_PTRACE", pid);
+		return refusal_explain(k->host, pid, e);
 	struct procs_process *p = procs_find(&g->procs, pid);
 	return p ? goroutines_add(&s->goroutines, &s->snapshot, p, e) : -ENOENT;
 }

@@ -18,14 +18,19 @@
 
 #define LEAST (128 * KIB)
 
-/* From this size on, and up to that rate, half a ring is reserve enough for a reader that is late.
- * At higher rates a ring fills within some 20 ms. */
+/* From this size on, half a ring is reserve enough for a reader that is late, if the rate is known
+ * and not so high that a ring fills within some 20 ms. */
 #define LARGE (8 * MIB)
+
+static bool is_fast(uint64_t rate_hz)
+{
+	return rate_hz >= FAST_HZ_MIN && rate_hz <= FAST_HZ_MAX;
+}
 
 uint64_t ringsize_choose(const struct ringsize *z)
 {
-	bool is_fast = z->rate_hz >= FAST_HZ_MIN && z->rate_hz <= FAST_HZ_MAX;
-	uint64_t bytes = !z->has_copies ? WITHOUT_COPIES : is_fast ? FAST_COPIES : WITH_COPIES;
+	uint64_t bytes = !z->has_copies ? WITHOUT_COPIES
+		       : is_fast(z->rate_hz) ? FAST_COPIES : WITH_COPIES;
 	if (z->is_seldom_read && z->has_copies)
 		bytes = SELDOM_READ;
 	while (bytes > LEAST && z->budget_bytes && bytes * z->n_rings > z->budget_bytes)
@@ -35,5 +40,5 @@ uint64_t ringsize_choose(const struct ringsize *z)
 
 uint64_t ringsize_wakeup(uint64_t n_bytes, uint64_t rate_hz)
 {
-	return n_bytes < LARGE || rate_hz > FAST_HZ_MAX ? n_bytes / 4 : n_bytes / 2;
+	return n_bytes >= LARGE && is_fast(rate_hz) ? n_bytes / 2 : n_bytes / 4;
 }

@@ -30,6 +30,8 @@ int main(void)
 		"the reader of a small ring wakes up when a quarter is full");
 	tap_int((long long)ringsize_wakeup(8 * MIB, 5000), 4 * MIB,
 		"that of a large one at a half");
+	tap_int((long long)ringsize_wakeup(8 * MIB, 0), 2 * MIB,
+		"a large ring at an unknown rate: at a quarter");
 	tap_int((long long)ringsize_wakeup(8 * MIB, 50000), 2 * MIB,
 		"but at a high rate at a quarter, too");
 	return tap_done();
