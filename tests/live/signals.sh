@@ -23,7 +23,7 @@ for kind in dynamic static musl; do
 	static) options=-static ;;
 	musl)
 		compiler=musl-gcc
-		options=-static
+		options='-static -Wl,--build-id'  # Debian's gcc passes that by itself
 		command -v musl-gcc >/dev/null || continue
 		;;
 	esac

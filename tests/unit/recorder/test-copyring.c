@@ -175,7 +175,7 @@ static void test_brief(void)
 	tap_int(why, COPYRING_STAYS, "a ring that lasts 25 ms: observed for a while");
 	pass(400, 5000, 32);
 	look(&why);
-	tap_int(why, COPYRING_STAYS, "  not if its reader wakes up at a quarter, for an unknown rate");
+	tap_int(why, COPYRING_STAYS, "  not if its reader wakes up at a quarter");
 	seen.wakeup_bytes = seen.size_bytes / 2;
 	look(&why);
 	tap_int(why, COPYRING_BRIEF, "  then a larger one would cost less");
