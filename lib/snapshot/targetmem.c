@@ -25,7 +25,8 @@
 void targetmem_open(struct targetmem *m, const struct host *h, uint32_t pid, uint32_t tid)
 {
 	*m = (struct targetmem){ .pid = pid, .remote = h->memory };
-	m->pagemap_fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/pagemap", tid);
+	m->pagemap_fd = remotemem_is_direct(h->memory, pid)
+		? host_open_file(h, HOST_PROC, O_RDONLY, "%u/pagemap", tid) : -1;
 }
 
 void targetmem_close(struct targetmem *m)

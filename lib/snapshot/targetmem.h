@@ -7,7 +7,8 @@
  * Only anonymous memory that is present or swapped out is read: a page of a file may have to come
  * from a server or a daemon (FUSE), and a page that nobody has touched from another thread of the
  * target (userfaultfd), either of which may never answer.  Stacks are neither.  A program that
- * changes its memory at the wrong moment is left to base/remotemem.h.
+ * changes its memory at the wrong moment is left to base/remotemem.h, as are other users' programs:
+ * to ask which pages exist takes the lock of their memory.
  */
 
 #include <stdbool.h>

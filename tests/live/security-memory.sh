@@ -86,6 +86,8 @@ chmod 666 zeros.keep
 stuck map direct
 sleep 0.2
 recorded 'a process that holds the lock of its memory' -e off-cpu
+run timeout -k 1 20 "$CPROF" snapshot -p "$target"
+check 'cprof snapshot ends' test "$status" -lt 124
 run timeout -k 1 20 "$CPROF" record -a -e cpu-clock --duration 300ms -o p.pb.gz
 is "$status" 0 'all processes of the machine: cprof ends, with a profile'
 like err '1 process whose memory did not answer' 'it says so'
