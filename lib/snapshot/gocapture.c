@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "symbolize/runtime/go-labels.h"
-#include "symbolize/runtime/go-memory.h"
 #include "symbolize/runtime/go-program.h"
+#include "symbolize/runtime/runtime-memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static size_t g_bytes(const struct gocapture *c)
 }
 
 /* Reads n pieces, all at once or, if that fails, each on its own.  is_read[i]: piece i is whole. */
-static void read_pieces(const struct go_memory *m, const struct iovec *local,
+static void read_pieces(const struct runtime_memory *m, const struct iovec *local,
 			const struct iovec *remote, size_t n, bool *is_read)
 {
 	long n_bytes = 0;
@@ -49,7 +49,7 @@ static void read_pieces(const struct go_memory *m, const struct iovec *local,
 static bool read_g(const struct gocapture *c, uint64_t at, struct go_g *ret)
 {
 	uint8_t b[GO_LAYOUT_G_BYTES_MAX];
-	if (!go_memory_read(c->memory, at, b, g_bytes(c)))
+	if (!runtime_memory_read(c->memory, at, b, g_bytes(c)))
 		return false;
 	go_g_decode(&c->program->layout, b, ret);
 	return go_g_is_plausible(ret);
@@ -58,7 +58,7 @@ static bool read_g(const struct gocapture *c, uint64_t at, struct go_g *ret)
 /* ---- the list ---------------------------------------------------------------------------- */
 
 int gocapture_begin(struct gocapture *c, const struct go_program *program,
-		    const struct go_memory *memory)
+		    const struct runtime_memory *memory)
 {
 	struct go_slice s;
 	c->program = program;
@@ -69,7 +69,7 @@ int gocapture_begin(struct gocapture *c, const struct go_program *program,
 	c->max_window_bytes =
 		c->max_window_bytes ? c->max_window_bytes : GOCAPTURE_WINDOW_BYTES_DEFAULT;
 	c->from_ns = clock_monotonic_ns();
-	if (!go_memory_read(memory, program->allgs, &s, sizeof(s)) || s.n > s.cap ||
+	if (!runtime_memory_read(memory, program->allgs, &s, sizeof(s)) || s.n > s.cap ||
 	    s.n > GO_PLACES_GOROUTINES_MAX)
 		return -EFAULT;
 	size_t n = s.n < c->max_goroutines ? s.n : c->max_goroutines;
@@ -78,7 +78,9 @@ int gocapture_begin(struct gocapture *c, const struct go_program *program,
 	c->raw = malloc(BATCH * g_bytes(c));
 	if (!c->raw || !VEC_EXTEND(&c->list, n))
 		return -ENOMEM;
-	return !n || go_memory_read(memory, s.at, c->list.v, n * sizeof(*c->list.v)) ? 0 : -EFAULT;
+	if (n && !runtime_memory_read(memory, s.at, c->list.v, n * sizeof(*c->list.v)))
+		return -EFAULT;
+	return 0;
 }
 
 void gocapture_done(struct gocapture *c)
@@ -291,7 +293,7 @@ static int read_again(struct gocapture *c, GOROUTINE *r, struct go_labels *l)
 			continue;
 		if (!VEC_RESERVE(&c->stacks, n))
 			return -ENOMEM;
-		if (!go_memory_read(c->memory, g.sp, c->stacks.v + off, n))
+		if (!runtime_memory_read(c->memory, g.sp, c->stacks.v + off, n))
 			continue;
 		uint64_t now = clock_monotonic_ns();
 		size_t n_labels = c->labels.n;
@@ -338,11 +340,11 @@ static void read_others(struct gocapture *c)
 	for (size_t i = 0; i < c->goroutines.n; i++) {
 		GOROUTINE *r = &c->goroutines.v[i];
 		uint64_t m = r->g.m ? r->g.m : r->g.locked_m;
-		if (m && go_memory_read(c->memory, m + o->m_proc_id, &x, sizeof(x)) &&
+		if (m && runtime_memory_read(c->memory, m + o->m_proc_id, &x, sizeof(x)) &&
 		    x < UINT32_MAX)
 			r->tid = (uint32_t)x;
 		if (r->g.bubble && o->bubble_id &&
-		    go_memory_read(c->memory, r->g.bubble + o->bubble_id, &x, sizeof(x)))
+		    runtime_memory_read(c->memory, r->g.bubble + o->bubble_id, &x, sizeof(x)))
 			r->bubble = x;
 	}
 }
@@ -368,7 +370,7 @@ int gocapture_next(struct gocapture *c)
 	c->to_ns = clock_monotonic_ns();
 	c->n_windows++;
 	/* nothing of a program that has ended can be read */
-	return go_memory_read(c->memory, c->program->allgs, &s, sizeof(s)) ? 1 : -ESRCH;
+	return runtime_memory_read(c->memory, c->program->allgs, &s, sizeof(s)) ? 1 : -ESRCH;
 }
 
 int gocapture_again(struct gocapture *c, size_t i)

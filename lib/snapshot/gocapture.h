@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "symbolize/runtime/go-layout.h"
 
-struct go_memory;
+struct runtime_memory;
 struct go_program;
 
 enum gocapture_how {
@@ -63,7 +63,7 @@ struct gocapture {
 	uint64_t max_goroutines, max_stack_bytes, max_window_bytes;
 	/* Private. */
 	const struct go_program *program;
-	const struct go_memory *memory;
+	const struct runtime_memory *memory;
 	VEC(uint64_t) list;             /* addresses of all goroutines */
 	size_t next;                    /* the first one that no window has had */
 	uint64_t deadline_ns;           /* for goroutines that keep moving */
@@ -77,7 +77,7 @@ struct gocapture {
 /* Reads the list; both are borrowed until gocapture_done.  c has only limits, or is all zero.  0;
  * -ENOMEM; -EFAULT: the list cannot be read, or not any more. */
 int gocapture_begin(struct gocapture *c, const struct go_program *program,
-		    const struct go_memory *memory);
+		    const struct runtime_memory *memory);
 void gocapture_done(struct gocapture *c);
 
 /* Reads the goroutines of the next window, usually all of them, in place of the last one's.  1;

@@ -11,9 +11,9 @@
 #include "snapshot/snapshot.h"
 #include "source/record.h"
 #include "symbolize/cfi/cfi.h"
-#include "symbolize/runtime/go-memory.h"
 #include "symbolize/runtime/go-program.h"
 #include "symbolize/runtime/go-table.h"
+#include "symbolize/runtime/runtime-memory.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -31,7 +31,7 @@ struct program {
 	const struct host *host;
 	uint32_t tid;                   /* a living thread of the process */
 	int code;                       /* why nothing could be read, -errno; 0: something was */
-	struct go_memory memory;
+	struct runtime_memory memory;
 	struct go_places places;
 	struct go_program go;
 };
@@ -147,7 +147,7 @@ static int open_program(struct take *t, struct err *e)
 	uint64_t bias = x->places.bias;
 	x->host = g->options.host;
 	x->tid = host_live_thread(x->host, t->p->pid);
-	x->memory = (struct go_memory){ .read = read_memory, .ctx = x };
+	x->memory = (struct runtime_memory){ .read = read_memory, .ctx = x };
 	x->places = (struct go_places){
 		.cfi = x->cfi, .table = x->table, .memory = &x->memory, .bias = bias,
 		.data_start = x->dso->data_start + bias, .data_end = x->dso->data_end + bias,

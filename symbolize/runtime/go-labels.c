@@ -8,7 +8,7 @@
 
 #include "symbolize/runtime/go-labels.h"
 
-#include "symbolize/runtime/go-memory.h"
+#include "symbolize/runtime/runtime-memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,14 +60,14 @@ static void add_bucket(struct pairs *p, const uint8_t *b)
 }
 
 /* Reads n buckets and those that they lead to; *left is the number that may still be read. */
-static bool read_buckets(const struct go_memory *m, uint64_t at, uint32_t n, uint32_t *left,
+static bool read_buckets(const struct runtime_memory *m, uint64_t at, uint32_t n, uint32_t *left,
 			 struct pairs *p)
 {
 	uint8_t b[BUCKET_BYTES];
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t next = at + (uint64_t)i * BUCKET_BYTES;
 		while (next) {
-			if (!*left || !go_memory_read(m, next, b, sizeof(b)))
+			if (!*left || !runtime_memory_read(m, next, b, sizeof(b)))
 				return false;
 			--*left;
 			add_bucket(p, b);
@@ -77,16 +77,16 @@ static bool read_buckets(const struct go_memory *m, uint64_t at, uint32_t n, uin
 	return true;
 }
 
-static bool read_map(const struct go_memory *m, uint64_t at, struct pairs *p)
+static bool read_map(const struct runtime_memory *m, uint64_t at, struct pairs *p)
 {
 	uint64_t map, count, buckets, old;
 	uint8_t b[MAP_BYTES];
 	uint32_t left = BUCKETS_MAX;
-	if (!go_memory_read(m, at, &map, sizeof(map)))
+	if (!runtime_memory_read(m, at, &map, sizeof(map)))
 		return false;
 	if (!map)
 		return true;
-	if (!go_memory_read(m, map, b, sizeof(b)))
+	if (!runtime_memory_read(m, map, b, sizeof(b)))
 		return false;
 	memcpy(&count, b + MAP_COUNT, sizeof(count));
 	memcpy(&buckets, b + MAP_BUCKETS, sizeof(buckets));
@@ -107,14 +107,14 @@ static bool read_map(const struct go_memory *m, uint64_t at, struct pairs *p)
 
 /* ---- slices ------------------------------------------------------------------------------ */
 
-static bool read_slice(const struct go_memory *m, uint64_t at, struct pairs *p)
+static bool read_slice(const struct runtime_memory *m, uint64_t at, struct pairs *p)
 {
 	uint64_t slice[3];
-	if (!go_memory_read(m, at, slice, sizeof(slice)) || slice[1] > slice[2])
+	if (!runtime_memory_read(m, at, slice, sizeof(slice)) || slice[1] > slice[2])
 		return false;
 	p->is_cut = slice[1] > GO_LABELS_MAX;
 	p->n = p->is_cut ? GO_LABELS_MAX : (uint32_t)slice[1];
-	return !p->n || go_memory_read(m, slice[0], p->v, p->n * sizeof(p->v[0]));
+	return !p->n || runtime_memory_read(m, slice[0], p->v, p->n * sizeof(p->v[0]));
 }
 
 /* ---- texts ------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static uint32_t place(struct go_labels *l, const struct string *s, struct iovec 
 	return off;
 }
 
-static bool read_texts(const struct go_memory *m, const struct pairs *p, struct go_labels *ret)
+static bool read_texts(const struct runtime_memory *m, const struct pairs *p, struct go_labels *ret)
 {
 	struct iovec remote[2 * GO_LABELS_MAX], local[2 * GO_LABELS_MAX];
 	uint32_t n = 0;
@@ -161,7 +161,7 @@ static int by_key(const void *a, const void *b, void *text)
 	return strcmp((const char *)text + x->key, (const char *)text + y->key);
 }
 
-bool go_labels_read(const struct go_memory *m, enum go_label_format format, uint64_t at,
+bool go_labels_read(const struct runtime_memory *m, enum go_label_format format, uint64_t at,
 		    struct go_labels *ret)
 {
 	struct pairs p;

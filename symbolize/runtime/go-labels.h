@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "symbolize/runtime/go-layout.h"
 
-struct go_memory;
+struct runtime_memory;
 
 #define GO_LABELS_MAX 64u               /* of a goroutine; others are ignored */
 #define GO_LABELS_TEXT_BYTES_MAX 1024u  /* of a key or a value; the rest is cut off */
@@ -37,7 +37,7 @@ static inline const char *go_labels_text(const struct go_labels *l, uint32_t off
 /* Reads the labels at address at, which is not 0, in a few steps; sorted by key.  ret is all zero
  * or an earlier result, and freed by go_labels_done.  False: they are malformed, cannot be read, or
  * memory is short. */
-bool go_labels_read(const struct go_memory *m, enum go_label_format format, uint64_t at,
+bool go_labels_read(const struct runtime_memory *m, enum go_label_format format, uint64_t at,
 		    struct go_labels *ret);
 void go_labels_done(struct go_labels *l);
 

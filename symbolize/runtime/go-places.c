@@ -14,8 +14,8 @@
 
 #include "base/cleanup.h"
 #include "symbolize/cfi/cfi.h"
-#include "symbolize/runtime/go-memory.h"
 #include "symbolize/runtime/go-table.h"
+#include "symbolize/runtime/runtime-memory.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static bool are_goroutines(const struct go_places *p, const struct go_layout *l,
 	if (n_bytes > sizeof(b))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		if (!at[i] || at[i] % 8 || !go_memory_read(p->memory, at[i], b, n_bytes))
+		if (!at[i] || at[i] % 8 || !runtime_memory_read(p->memory, at[i], b, n_bytes))
 			return false;
 		go_g_decode(l, b, &g);
 		if (!go_g_is_plausible(&g))
@@ -124,10 +124,10 @@ static bool is_allgs(const struct go_places *p, const struct go_layout *l, const
 	uint64_t first[TRIED_END], last[TRIED_END];
 	size_t n = s->n < TRIED_END ? s->n : TRIED_END;
 	bool found_main = false;
-	return is_slice(s) && go_memory_read(p->memory, s->at, first, n * 8) &&
+	return is_slice(s) && runtime_memory_read(p->memory, s->at, first, n * 8) &&
 	       are_goroutines(p, l, first, n, main_pc, &found_main) &&
 	       (found_main || !is_strict) &&
-	       go_memory_read(p->memory, s->at + (s->n - n) * 8, last, n * 8) &&
+	       runtime_memory_read(p->memory, s->at + (s->n - n) * 8, last, n * 8) &&
 	       are_goroutines(p, l, last, n, main_pc, &found_main);
 }
 
@@ -155,7 +155,7 @@ static uint64_t allgs_by_code(const struct go_places *p, const struct go_layout 
 	n = p->cfi->arch->references(code, n, start, at, REFERENCES_MAX);
 	for (size_t i = 0; i < n; i++)
 		if (at[i] % 8 == 0 && is_in_data(p, at[i], sizeof(s)) &&
-		    go_memory_read(p->memory, at[i], &s, sizeof(s)) &&
+		    runtime_memory_read(p->memory, at[i], &s, sizeof(s)) &&
 		    is_allgs(p, l, &s, main_pc, is_strict))
 			return at[i];
 	return 0;
@@ -219,7 +219,7 @@ enum go_place go_places_allgs(const struct go_places *p, const struct go_layout 
 	uint64_t n_bytes;
 	*ret = go_places_variable(p, "runtime.allgs", sizeof(s), sizeof(s), &n_bytes);
 	if (*ret)
-		return go_memory_read(p->memory, *ret, &s, sizeof(s)) &&
+		return runtime_memory_read(p->memory, *ret, &s, sizeof(s)) &&
 			       is_allgs(p, l, &s, main_pc, is_strict) ? GO_PLACE_SYMBOL :
 									GO_PLACE_NONE;
 	*ret = allgs_by_code(p, l, main_pc, is_strict);
@@ -240,7 +240,7 @@ static bool read_reason(const struct go_places *p, const uint64_t header[2],
 {
 	size_t n = header[1];
 	memset(ret, 0, GO_REASON_BYTES);
-	if (n >= GO_REASON_BYTES || (n && !go_memory_read(p->memory, header[0], ret, n)))
+	if (n >= GO_REASON_BYTES || (n && !runtime_memory_read(p->memory, header[0], ret, n)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (ret[i] < ' ' || ret[i] > '~')
@@ -274,7 +274,7 @@ void go_places_reasons(const struct go_places *p, struct go_reasons *ret)
 	if (!s.at)
 		search_data(p, 4, try_reasons, &s);
 	for (unsigned int i = 0; s.at && i < n_bytes / 16; i++) {
-		if (!go_memory_read(p->memory, s.at + 16 * i, header[i], 16) ||
+		if (!runtime_memory_read(p->memory, s.at + 16 * i, header[i], 16) ||
 		    !read_reason(p, header[i], ret->text[i]) || (i && !header[i][1]))
 			break;
 		ret->n = i + 1;

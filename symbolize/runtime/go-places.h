@@ -13,14 +13,14 @@
 #include "symbolize/runtime/go-layout.h"
 
 struct cfi;
-struct go_memory;
+struct runtime_memory;
 struct go_table;
 
 /* All borrowed.  Addresses are those of the process: vaddr + bias. */
 struct go_places {
 	struct cfi *cfi;                /* of the program's file */
 	struct go_table *table;
-	const struct go_memory *memory;
+	const struct runtime_memory *memory;
 	uint64_t bias;
 	uint64_t data_start, data_end;  /* its writable segments */
 };

@@ -8,7 +8,7 @@
 #include "symbolize/runtime/go-program.h"
 
 #include "symbolize/cfi/cfi.h"
-#include "symbolize/runtime/go-memory.h"
+#include "symbolize/runtime/runtime-memory.h"
 
 static bool read_version(const struct go_places *from, struct go_version *ret, bool *ret_found)
 {
@@ -22,7 +22,7 @@ static bool read_version(const struct go_places *from, struct go_version *ret, b
 static bool is_readable(const struct go_places *from)
 {
 	uint8_t byte;
-	return go_memory_read(from->memory, from->data_start, &byte, 1);
+	return runtime_memory_read(from->memory, from->data_start, &byte, 1);
 }
 
 static bool is_newer(const struct go_version *v)

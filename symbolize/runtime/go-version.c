@@ -1,6 +1,6 @@
 #include "symbolize/runtime/go-version.h"
 
-#include "symbolize/runtime/go-memory.h"
+#include "symbolize/runtime/runtime-memory.h"
 
 #include <string.h>
 
@@ -60,22 +60,22 @@ static bool read_inline(const uint8_t *p, size_t n, struct go_version *ret)
 	return go_version_parse((const char *)p + i, length < n - i ? length : n - i, ret);
 }
 
-bool go_version_read(const struct go_memory *m, uint64_t at, size_t n_bytes,
+bool go_version_read(const struct runtime_memory *m, uint64_t at, size_t n_bytes,
 		     struct go_version *ret)
 {
 	uint8_t info[INFO_HEADER_BYTES + 2 * GO_VERSION_BYTES_MAX];
 	uint64_t header, text[2];
 	char old[GO_VERSION_BYTES_MAX];
 	size_t n = n_bytes < sizeof(info) ? n_bytes : sizeof(info);
-	if (n < INFO_HEADER_BYTES || !go_memory_read(m, at, info, n) ||
+	if (n < INFO_HEADER_BYTES || !runtime_memory_read(m, at, info, n) ||
 	    memcmp(info, INFO_MAGIC, INFO_MAGIC_BYTES) != 0 || info[INFO_FLAGS] & INFO_BIG_ENDIAN)
 		return false;
 	if (info[INFO_FLAGS] & INFO_INLINE)
 		return read_inline(info + INFO_HEADER_BYTES, n - INFO_HEADER_BYTES, ret);
 	/* the address of a string's header */
 	memcpy(&header, info + 16, sizeof(header));
-	if (info[INFO_PTR_BYTES] != 8 || !go_memory_read(m, header, text, sizeof(text)))
+	if (info[INFO_PTR_BYTES] != 8 || !runtime_memory_read(m, header, text, sizeof(text)))
 		return false;
 	n = text[1] < sizeof(old) ? text[1] : sizeof(old);
-	return go_memory_read(m, text[0], old, n) && go_version_parse(old, n, ret);
+	return runtime_memory_read(m, text[0], old, n) && go_version_parse(old, n, ret);
 }

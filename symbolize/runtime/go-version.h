@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct go_memory;
+struct runtime_memory;
 
 #define GO_VERSION_BYTES_MAX 48u
 
@@ -24,7 +24,7 @@ struct go_version {
 bool go_version_parse(const char *text, size_t n_bytes, struct go_version *ret);
 
 /* The version by the section of n_bytes at that address of the process. */
-bool go_version_read(const struct go_memory *m, uint64_t at, size_t n_bytes,
+bool go_version_read(const struct runtime_memory *m, uint64_t at, size_t n_bytes,
 		     struct go_version *ret);
 
 #endif

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 9)
 		return 0;
 	struct gohostile memory = { .data = data + 1, .size = size - 1, .base = 0x1000 };
-	const struct go_memory m = { gohostile_read, &memory };
+	const struct runtime_memory m = { gohostile_read, &memory };
 	struct go_labels l = { 0 };
 	for (uint64_t at = 0x1000; at < 0x1020; at += 8) {
 		if (!go_labels_read(&m, data[0] & 1 ? GO_LABELS_SLICE : GO_LABELS_MAP, at, &l))

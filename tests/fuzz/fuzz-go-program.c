@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!l->cfi && !golist_open(l, "go1.27.3", data[0] % N_FILES))
 		return 0;
 	struct gohostile memory = { .data = data + 1, .size = size - 1, .base = GOMEMORY_DATA };
-	const struct go_memory m = { gohostile_read, &memory };
+	const struct runtime_memory m = { gohostile_read, &memory };
 	struct go_places p = l->places;
 	struct go_program g;
 	p.memory = &m;

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	const struct go_layout *l = go_layout_known(data[0] % 8u);
 	struct gohostile memory = { .data = data + 1, .size = size - 1, .base = BASE };
-	const struct go_memory m = { gohostile_read, &memory };
+	const struct runtime_memory m = { gohostile_read, &memory };
 	const struct go_program p = { .layout = l ? *l : *go_layout_known(0), .allgs = BASE };
 	struct gocapture c = { .max_goroutines = 2000, .max_stack_bytes = 4096,
 			       .max_window_bytes = 32768 };

@@ -4,7 +4,7 @@
 /* The memory of a hostile Go program: the input, again and again from an address on, so that many
  * pointers lead into it.  After a while the program is gone. */
 
-#include "symbolize/runtime/go-memory.h"
+#include "symbolize/runtime/runtime-memory.h"
 
 #include <errno.h>
 #include <string.h>

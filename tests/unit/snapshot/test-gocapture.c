@@ -37,7 +37,7 @@ static long read_all(void *ctx, const struct iovec *local, size_t n_local,
 	return done;
 }
 
-static struct go_memory memory = { .read = read_all };
+static struct runtime_memory memory = { .read = read_all };
 
 static void field(unsigned int i, unsigned int off, uint64_t value)
 {

@@ -28,7 +28,7 @@ enum {
 
 struct golist {
 	struct gomemory memory;
-	struct go_memory from;
+	struct runtime_memory from;
 	struct goprogram program;
 	uint8_t code[sizeof(goprogram_code)], info[64];
 	Elf64_Sym symbol[3];
@@ -115,7 +115,7 @@ static inline bool golist_open(struct golist *l, const char *version, unsigned i
 	l->memory.info = l->info;
 	l->memory.n_info = sizeof(l->info);
 	l->memory.info_at = GOCODE_BUILDINFO;
-	l->from = (struct go_memory){ gomemory_read, &l->memory };
+	l->from = (struct runtime_memory){ gomemory_read, &l->memory };
 	l->places = (struct go_places){ .cfi = l->cfi, .table = l->table, .memory = &l->from,
 		.data_start = GOMEMORY_DATA, .data_end = GOMEMORY_DATA + GOMEMORY_DATA_BYTES };
 	for (unsigned int i = 0; i < GOLIST_N; i++)

@@ -3,7 +3,7 @@
 
 /* The memory of a Go program made of two regions, and what tests write to it. */
 
-#include "symbolize/runtime/go-memory.h"
+#include "symbolize/runtime/runtime-memory.h"
 
 #include <errno.h>
 #include <string.h>

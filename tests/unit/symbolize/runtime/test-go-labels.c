@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static struct gomemory memory;
-static const struct go_memory from = { gomemory_read, &memory };
+static const struct runtime_memory from = { gomemory_read, &memory };
 static uint64_t next;                   /* free in the heap */
 
 static void start(void)

@@ -5,7 +5,7 @@
 #include "tests/unit/symbolize/gomemory.h"
 
 static struct gomemory memory;
-static const struct go_memory from = { gomemory_read, &memory };
+static const struct runtime_memory from = { gomemory_read, &memory };
 
 static void parses(const char *text, unsigned int major, unsigned int minor)
 {
