@@ -106,7 +106,7 @@ union control {
 	struct cmsghdr head;
 };
 
-static void send_answer(int socket_fd, const void *answer, size_t n, int fd)
+void helper_send(int socket_fd, const void *answer, size_t n, int fd)
 {
 	union control control = { .bytes = { 0 } };
 	struct iovec v = { (void *)answer, n };
@@ -119,7 +119,7 @@ static void send_answer(int socket_fd, const void *answer, size_t n, int fd)
 		m.msg_control = control.bytes;
 		m.msg_controllen = sizeof(control.bytes);
 	}
-	sendmsg(socket_fd, &m, MSG_NOSIGNAL);
+	syscall(SYS_sendmsg, socket_fd, &m, MSG_NOSIGNAL);
 }
 
 __attribute__((noreturn)) static void leave(void)
@@ -138,7 +138,7 @@ __attribute__((noreturn)) static void help(const struct helper_job *job, int cop
 	sched_setscheduler(0, SCHED_OTHER, &normal);
 	close_others(keep);
 	int fd = job->run(job->ctx, answer, copy_fd, n_bytes_max);
-	send_answer(socket_fd, answer, job->n_answer_bytes, fd);
+	helper_send(socket_fd, answer, job->n_answer_bytes, fd);
 	leave();
 }
 
@@ -167,8 +167,7 @@ static bool await(int socket_fd, int copy_fd, uint64_t start_ns)
 	}
 }
 
-/* False: the helper has ended without an answer. */
-static bool receive_answer(int socket_fd, void *ret, size_t n, int *ret_fd)
+bool helper_receive(int socket_fd, void *ret, size_t n, int *ret_fd)
 {
 	union control control;
 	struct iovec v = { ret, n };
@@ -239,7 +238,7 @@ static int ask(struct helper_cost *cost, const struct helper_job *job, int copy_
 	close(TAKE_FD(theirs));
 	bool has_answered = await(ours, copy_fd, start_ns);
 	int r = !has_answered ? -ETIMEDOUT
-		: receive_answer(ours, ret_answer, job->n_answer_bytes, ret_fd) ? 0 : -EIO;
+		: helper_receive(ours, ret_answer, job->n_answer_bytes, ret_fd) ? 0 : -EIO;
 	helper_end(cost, pid);
 	*(has_answered ? &cost->waited_ns : &cost->missed_ns) += clock_monotonic_ns() - start_ns;
 	return r;

@@ -68,6 +68,12 @@ pid_t helper_start(const struct helper_server *s, int *ret_fd);
 /* Ends it, and never waits for one that is stuck.  It counts as stuck until helper_reap. */
 void helper_end(struct helper_cost *cost, pid_t pid);
 
+/* One answer through its socket, with the descriptor fd (-1: none).  helper_send may be called in
+ * the helper.  helper_receive does not wait, and returns false if the helper has ended without an
+ * answer of n bytes; *ret_fd stays as it is if there is no descriptor. */
+void helper_send(int socket_fd, const void *answer, size_t n, int fd);
+bool helper_receive(int socket_fd, void *ret, size_t n, int *ret_fd);
+
 /* Has a signal come that shall end the program, and that the program holds back? */
 bool helper_is_asked_to_end(void);
 

@@ -40,11 +40,6 @@ struct exchange {
 	uint8_t data[DATA_BYTES];
 };
 
-union control {
-	char bytes[CMSG_SPACE(sizeof(int))];
-	struct cmsghdr head;
-};
-
 struct memhelper {
 	int proc_fd;
 	pid_t pid;                     /* 0: none */
@@ -114,23 +109,6 @@ static long read_text(struct exchange *x, int fd)
 	return (long)n;
 }
 
-static void send_answer(int socket_fd, int fd)
-{
-	union control control = { .bytes = { 0 } };
-	char byte = 0;
-	struct iovec v = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
-	if (fd >= 0) {
-		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(fd)),
-						 .cmsg_level = SOL_SOCKET,
-						 .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-		m.msg_control = control.bytes;
-		m.msg_controllen = sizeof(control.bytes);
-	}
-	syscall(SYS_sendmsg, socket_fd, &m, MSG_NOSIGNAL);
-}
-
 static void serve(void *ctx, int socket_fd)
 {
 	const struct memhelper *h = ctx;
@@ -158,7 +136,7 @@ static void serve(void *ctx, int socket_fd)
 			link_fd = open_path(h, x, O_PATH);
 			x->result = link_fd < 0 ? link_fd : 0;
 		}
-		send_answer(socket_fd, link_fd);
+		helper_send(socket_fd, &byte, 1, link_fd);
 		if (link_fd >= 0)
 			syscall(SYS_close, link_fd);
 	}
@@ -228,30 +206,15 @@ static bool is_ready_to_run(const struct memhelper *h)
 	return name_end && strncmp(name_end, ") R", 3) == 0;
 }
 
-/* False: the helper has ended. */
-static bool receive_answer(int socket_fd, int *ret_fd)
-{
-	union control control;
-	char byte;
-	struct iovec v = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes,
-			    .msg_controllen = sizeof(control.bytes) };
-	if (recvmsg(socket_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
-		return false;
-	const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
-	return true;
-}
-
 /* False: no answer in time, or the helper has ended. */
 static bool await(const struct memhelper *h, int *ret_fd)
 {
 	uint64_t start_ns = clock_monotonic_ns();
+	char byte;
 	for (;;) {
 		struct pollfd p = { .fd = h->socket_fd, .events = POLLIN };
 		if (poll(&p, 1, STEP_MS) > 0)
-			return receive_answer(h->socket_fd, ret_fd);
+			return helper_receive(h->socket_fd, &byte, 1, ret_fd);
 		uint64_t took_ns = clock_monotonic_ns() - start_ns;
 		if (helper_is_asked_to_end() || took_ns > STARVED_NS ||
 		    (took_ns > ANSWER_NS && !is_ready_to_run(h)))
