@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/filemode.h"
 #include "cmd/importsummary.h"
+#include "cmd/limitopts.h"
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
@@ -32,8 +33,6 @@ enum {
 	OPT_CALL_GRAPH,
 	OPT_LABEL,
 	OPT_LABELS,
-	OPT_MAX_MEMORY,
-	OPT_SYMBOL_TIMEOUT,
 	OPT_JSON,
 	OPT_NO_SYMBOLS,
 	OPT_WAITS,
@@ -84,9 +83,8 @@ static const struct argp_option options[] = {
 	  "Leave out the names of code in files: cprof symbolize can add them later", 6 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 3 },
-	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 3 },
-	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
-	  "Longest time for one file's debug information; default: 10s", 3 },
+	LIMITOPTS_MAX_MEMORY_ROW("the profile", 3),
+	LIMITOPTS_SYMBOL_TIMEOUT_ROW("10s", 3),
 	{ "threads", OPT_THREADS, "N", 0,
 	  "Unwind stacks with N threads; default: by the file's size and the CPUs", 3 },
 	{ 0 }
@@ -128,11 +126,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->waits_given = true;
 		break;
 	case OPT_LOCKS: c->locks = true; break;
-	case OPT_MAX_MEMORY:
-		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);
+	case LIMITOPTS_MAX_MEMORY:
+		c->max_memory_bytes = limitopts_max_memory(state, arg);
 		break;
-	case OPT_SYMBOL_TIMEOUT:
-		c->symbol_timeout_ns = optparse_time(state, "--symbol-timeout", arg, 1, UINT64_MAX);
+	case LIMITOPTS_SYMBOL_TIMEOUT:
+		c->symbol_timeout_ns = limitopts_symbol_timeout(state, arg);
 		break;
 	case OPT_THREADS:
 		c->n_readers = (uint32_t)optparse_number(state, "--threads", arg, 1,

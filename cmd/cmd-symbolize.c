@@ -10,6 +10,7 @@
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/filemode.h"
+#include "cmd/limitopts.h"
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/outputs.h"
@@ -24,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_SYMFS = 256, OPT_DEBUG_DIR, OPT_SYMBOL_TIMEOUT };
+enum { OPT_SYMFS = 256, OPT_DEBUG_DIR };
 
 struct symbolize {
 	struct cprof_symbolize_config config;
@@ -41,8 +42,7 @@ static const struct argp_option options[] = {
 	{ "symfs", OPT_SYMFS, "DIR", 0, "Folder that holds the recorded machine's files", 1 },
 	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
 	  "Also look for programs and debug information by build id in DIR (repeatable)", 1 },
-	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
-	  "Longest time for one file's debug information; default: 10s", 1 },
+	LIMITOPTS_SYMBOL_TIMEOUT_ROW("10s", 1),
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0, "Where to write; default: FILE itself; - for stdout", 2 },
@@ -61,9 +61,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_DEBUG_DIR:
 		optparse_append(state, arg, &s->debug_dirs.v, &s->debug_dirs.n, &s->debug_dirs.cap);
 		break;
-	case OPT_SYMBOL_TIMEOUT:
-		s->config.symbol_timeout_ns =
-			optparse_time(state, "--symbol-timeout", arg, 1, UINT64_MAX);
+	case LIMITOPTS_SYMBOL_TIMEOUT:
+		s->config.symbol_timeout_ns = limitopts_symbol_timeout(state, arg);
 		break;
 	case 'o': s->output_name = arg; break;
 	case 'q': s->quiet = true; break;

@@ -5,6 +5,7 @@
 #include "cmd/record/recordopts.h"
 
 #include "base/units.h"
+#include "cmd/limitopts.h"
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
@@ -15,7 +16,7 @@
 #define REPEAT_MAX 10000
 
 enum {
-	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_SYMBOL_TIMEOUT, OPT_STRICT,
+	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_STRICT,
 	OPT_SCALE, OPT_JSON, OPT_NO_SYMBOLS, OPT_EXCLUSIVE, OPT_REPEAT, OPT_LOCKS,
 };
 
@@ -46,8 +47,7 @@ static const struct argp_option options[] = {
 	{ "verbose", 'v', NULL, 0, "Explain what was opened, chosen and found", 4 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 4 },
 
-	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
-	  "Longest time for one file's debug information; default: 10s", 5 },
+	LIMITOPTS_SYMBOL_TIMEOUT_ROW("10s", 5),
 	{ "no-symbols", OPT_NO_SYMBOLS, NULL, 0,
 	  "Leave out the names of code in files: cprof symbolize can add them later",
 	  NAMEOPTS_GROUP },
@@ -140,8 +140,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
 	case OPT_SCALE: c->scale = true; break;
 	case OPT_STRICT: o->strict = true; break;
-	case OPT_SYMBOL_TIMEOUT:
-		c->symbol_timeout_ns = optparse_time(state, "--symbol-timeout", arg, 1, UINT64_MAX);
+	case LIMITOPTS_SYMBOL_TIMEOUT:
+		c->symbol_timeout_ns = limitopts_symbol_timeout(state, arg);
 		break;
 	case ARGP_KEY_END: check_end(o, state); break;
 	default: return ARGP_ERR_UNKNOWN;

@@ -3,6 +3,7 @@
  */
 #include "cmd/record/targetopts.h"
 
+#include "cmd/limitopts.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
 #include "cmd/record/procopts.h"
@@ -12,7 +13,7 @@
 
 enum {
 	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
-	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_REALTIME, OPT_CHILDREN,
+	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_REALTIME, OPT_CHILDREN,
 	OPT_NO_COMMAND_LINE, OPT_THREADS, OPT_NO_BPF, OPT_OFF_CPU_MIN, OPT_SWITCH_RATE,
 };
 
@@ -60,7 +61,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Limits:", 5 },
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0,
 	  "Size of each CPU's ring, a power of two: 4M", 5 },
-	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 5 },
+	LIMITOPTS_MAX_MEMORY_ROW("the profile", 5),
 	{ "threads", OPT_THREADS, "N", 0,
 	  "Read the rings with N threads; default: one, and more while it is too busy", 5 },
 	{ "realtime", OPT_REALTIME, "WHEN", 0,
@@ -155,8 +156,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->max_depth = (uint32_t)optparse_number(state, "--max-depth", arg, 1, 1000000);
 		break;
 	case OPT_RING_SIZE: c->ring_bytes = optparse_size(state, "--ring-size", arg); break;
-	case OPT_MAX_MEMORY:
-		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);
+	case LIMITOPTS_MAX_MEMORY:
+		c->max_memory_bytes = limitopts_max_memory(state, arg);
 		break;
 	case OPT_THREADS:
 		c->n_readers = (uint32_t)optparse_number(state, "--threads", arg, 1,

@@ -2,6 +2,7 @@
 
 #include "cmd/snapshot/snapshot-opts.h"
 
+#include "cmd/limitopts.h"
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
@@ -14,8 +15,7 @@
 
 enum {
 	OPT_CHILDREN = 256, OPT_STOP, OPT_TEXT, OPT_FOLD, OPT_JSON, OPT_REPEAT, OPT_EVERY,
-	OPT_LABEL, OPT_MAX_MEMORY, OPT_SYMBOL_TIMEOUT, OPT_GOROUTINES, OPT_THREADS, OPT_OLDER,
-	OPT_FORMAT,
+	OPT_LABEL, OPT_GOROUTINES, OPT_THREADS, OPT_OLDER, OPT_FORMAT,
 };
 
 static const struct argp_option options[] = {
@@ -55,10 +55,8 @@ static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "Print errors only, besides the requested output", 4 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 5 },
-	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0,
-	  "Memory for stacks and the profile; default: 256M", 5 },
-	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
-	  "Longest time for one file's debug information; default: 10s", 5 },
+	LIMITOPTS_MAX_MEMORY_ROW("stacks and the profile", 5),
+	LIMITOPTS_SYMBOL_TIMEOUT_ROW("10s", 5),
 	{ 0 }
 };
 
@@ -139,11 +137,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		optparse_label(state, arg, &o->labels.v, &o->labels.n, &o->labels.cap);
 		break;
 	case 'q': o->quiet = true; break;
-	case OPT_MAX_MEMORY:
-		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);
+	case LIMITOPTS_MAX_MEMORY:
+		c->max_memory_bytes = limitopts_max_memory(state, arg);
 		break;
-	case OPT_SYMBOL_TIMEOUT:
-		c->symbol_timeout_ns = optparse_time(state, "--symbol-timeout", arg, 1, UINT64_MAX);
+	case LIMITOPTS_SYMBOL_TIMEOUT:
+		c->symbol_timeout_ns = limitopts_symbol_timeout(state, arg);
 		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' is not an option: processes are given with -p", arg);

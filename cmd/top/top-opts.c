@@ -3,6 +3,7 @@
 #include "cmd/top/top-state.h"
 
 #include "base/clock.h"
+#include "cmd/limitopts.h"
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 
@@ -14,12 +15,11 @@
 #define LIMIT_BATCH 20u
 
 enum {
-	OPT_BATCH = 700, OPT_WINDOW, OPT_LIMIT, OPT_SYMBOL_TIMEOUT, OPT_WALL, OPT_OFF_CPU, OPT_IDLE,
+	OPT_BATCH = 700, OPT_WINDOW, OPT_LIMIT, OPT_WALL, OPT_OFF_CPU, OPT_IDLE,
 };
 
 static const struct argp_option options[] = {
-	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
-	  "Longest time for one file's debug information; default: 2s", NAMEOPTS_GROUP },
+	LIMITOPTS_SYMBOL_TIMEOUT_ROW("2s", NAMEOPTS_GROUP),
 
 	{ "wall", OPT_WALL, NULL, 0,
 	  "All time of the threads, running and waiting: -e wall", 2 },
@@ -64,7 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_IDLE: o->wants_idle = true; return 0;
 	case 'd': o->interval_ns = parse_time(state, "--interval", arg); return 0;
 	case OPT_WINDOW: o->window_ns = parse_time(state, "--window", arg); return 0;
-	case OPT_SYMBOL_TIMEOUT:
+	case LIMITOPTS_SYMBOL_TIMEOUT:
 		o->symbol_timeout_ns = parse_time(state, "--symbol-timeout", arg);
 		return 0;
 	case OPT_LIMIT: o->limit = optparse_number(state, "--limit", arg, 0, UINT32_MAX); return 0;
