@@ -12,6 +12,9 @@
 #include "symbolize/dwarf/dwtext.h"
 #include "symbolize/elf/symdebug.h"
 
+#include <errno.h>
+#include <gelf.h>
+
 /* In addition to one for each byte of the sections in question. */
 #define STEPS_MIN (1ull << 24)
 
@@ -22,6 +25,26 @@ void dwfile_init(struct dwfile *file, Elf *elf, int fd)
 {
 	*file = (struct dwfile){ .root = file };
 	dwsection_init(&file->sections, elf, fd);
+}
+
+static bool is_own_byte_order(Elf *elf)
+{
+	GElf_Ehdr eh;
+	return gelf_getehdr(elf, &eh) && eh.e_ident[EI_DATA] ==
+	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
+}
+
+int dwfile_open(struct dwfile *file, Elf *elf, int fd, const struct symdebug_place *where)
+{
+	dwfile_init(file, elf, fd);
+	file->where = where;
+	file->sections.deadline_ns = where ? where->deadline_ns : 0;
+	file->sections.cache_dir = where ? where->cache_dir : NULL;
+	if (is_own_byte_order(elf) && dwsection_bytes(&file->sections, DWSECTION_INFO) &&
+	    dwsection_bytes(&file->sections, DWSECTION_ABBREV))
+		return 0;
+	dwfile_done(file);
+	return -ENOENT;
 }
 
 void dwfile_init_dwo(struct dwfile *file, Elf *elf, int fd, struct dwfile *root)

@@ -47,6 +47,10 @@ struct dwfile {
 /* elf and fd as for dwsection_init. */
 void dwfile_init(struct dwfile *file, Elf *elf, int fd);
 
+/* The same for a whole file; where (may be NULL) is borrowed.  -ENOENT: it has no debug information
+ * of this machine's byte order, and needs no dwfile_done. */
+int dwfile_open(struct dwfile *file, Elf *elf, int fd, const struct symdebug_place *where);
+
 /* The same for a file with units that were split off root's.  Must be closed before root. */
 void dwfile_init_dwo(struct dwfile *file, Elf *elf, int fd, struct dwfile *root);
 void dwfile_done(struct dwfile *file);

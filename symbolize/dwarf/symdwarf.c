@@ -23,7 +23,6 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <gelf.h>
 
 /* Names that the frame gets at the end. */
 struct noted {
@@ -54,32 +53,19 @@ struct unit {
 
 /* ---- opening ------------------------------------------------------------- */
 
-static bool is_own_byte_order(Elf *elf)
-{
-	GElf_Ehdr eh;
-	return gelf_getehdr(elf, &eh) && eh.e_ident[EI_DATA] ==
-	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
-}
-
 int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_place *where,
 		  struct symdwarf **ret_dwarf)
 {
-	if (!is_own_byte_order(elf))
-		return -ENOENT;
 	struct symdwarf *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	dwfile_init(&s->file, elf, fd);
-	s->file.where = where;
-	s->file.elf_path = elf_path;
-	s->file.sections.deadline_ns = where ? where->deadline_ns : 0;
-	s->file.sections.cache_dir = where ? where->cache_dir : NULL;
-	dwsplit_init(&s->split, &s->file);
-	if (!dwsection_bytes(&s->file.sections, DWSECTION_INFO) ||
-	    !dwsection_bytes(&s->file.sections, DWSECTION_ABBREV)) {
-		symdwarf_close(s);
-		return -ENOENT;
+	int r = dwfile_open(&s->file, elf, fd, where);
+	if (r < 0) {
+		free(s);
+		return r;
 	}
+	s->file.elf_path = elf_path;
+	dwsplit_init(&s->split, &s->file);
 	*ret_dwarf = s;
 	return 0;
 }
