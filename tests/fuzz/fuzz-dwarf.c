@@ -1,20 +1,17 @@
 /*
- * Debug information in all its sections.  The input is the ten sections in the order of enum
- * dwsection_id, each preceded by its length (u16); the last one is the rest.  For each address of a
- * unit, finds the functions, their names, the line and the paths of files, as symdwarf.c does.
+ * Debug information in all its sections (dwinput.h).  For each address of a unit, finds the
+ * functions, their names, the line and the paths of files, as symdwarf.c does.
  *
  * The seeds are small functions that inline each other, compiled by gcc and clang with
  * "-g -O2 -shared -fPIC -nostdlib", in DWARF 2, 4 and 5, and in 64-bit DWARF 5.
  */
 
-#include "symbolize/dwarf/dwfile.h"
 #include "symbolize/dwarf/dwindex.h"
 #include "symbolize/dwarf/dwline.h"
 #include "symbolize/dwarf/dwname.h"
 #include "symbolize/dwarf/dwtext.h"
 #include "symbolize/dwarf/dwwalk.h"
-
-#include <stdlib.h>
+#include "tests/fuzz/dwinput.h"
 
 #define N_PLACES 192
 #define FIRST_VADDR 0x1000
@@ -114,26 +111,10 @@ static void read_file(struct dwfile *file)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bytes b = bytes_of(data, size);
-	struct dwfile file;
-	uint8_t *copy[DWSECTION_N];
-	dwfile_init(&file, NULL, -1);
-	for (unsigned i = 0; i < DWSECTION_N; i++) {
-		size_t n = i + 1 < DWSECTION_N ? bytes_u16(&b) : bytes_left(&b);
-		if (n > bytes_left(&b))
-			n = bytes_left(&b);
-		/* allocated separately, so the sanitizer detects every read beyond the end */
-		copy[i] = malloc(n ? n : 1);
-		check(copy[i] != NULL);
-		memcpy(copy[i], b.p, n);
-		b.p += n;
-		file.sections.v[i] =
-			(struct dwsection){ .base = copy[i], .n_bytes = n, .tried = true };
-	}
-	read_file(&file);
-	check(!file.out_of_memory);
-	dwfile_done(&file);
-	for (unsigned i = 0; i < DWSECTION_N; i++)
-		free(copy[i]);
+	struct dwinput in;
+	dwinput_open(&in, data, size);
+	read_file(&in.file);
+	check(!in.file.out_of_memory);
+	dwinput_close(&in);
 	return 0;
 }
