@@ -2,18 +2,14 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/host.h"
-#include "base/remotemem.h"
 #include "engine/engine.h"
 #include "snapshot/gocapture.h"
 #include "snapshot/gofuncs.h"
+#include "snapshot/gotarget.h"
 #include "snapshot/oneshot.h"
 #include "snapshot/snapshot.h"
 #include "source/record.h"
 #include "symbolize/cfi/cfi.h"
-#include "symbolize/runtime/go-program.h"
-#include "symbolize/runtime/go-table.h"
-#include "symbolize/runtime/runtime-memory.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -22,19 +18,6 @@
 
 #define REGS_MAX 4u
 #define RUNNING_NS_MAX 1000000000u      /* for samples of running goroutines */
-
-/* The program of a process. */
-struct program {
-	const struct dso *dso;
-	struct cfi *cfi;
-	struct go_table *table;
-	const struct host *host;
-	uint32_t tid;                   /* a living thread of the process */
-	int code;                       /* why nothing could be read, -errno; 0: something was */
-	struct runtime_memory memory;
-	struct go_places places;
-	struct go_program go;
-};
 
 /* A goroutine that ran when its thread was sampled. */
 struct sampled {
@@ -47,7 +30,7 @@ struct take {
 	struct goroutines *o;
 	struct snapshot *s;
 	struct procs_process *p;
-	struct program *program;
+	struct gotarget *program;
 	struct gofuncs funcs;
 	struct gocapture capture;
 	/* Of a window: goroutines that run, in order, their threads, and samples of these. */
@@ -55,105 +38,6 @@ struct take {
 	VEC(struct sampled) sampled;
 	size_t n_added;                 /* of these */
 };
-
-/* ---- programs ------------------------------------------------------------------------------ */
-
-static void close_program(struct program *x)
-{
-	go_table_close(x->table);
-	cfi_close(x->cfi);
-	x->table = NULL;
-	x->cfi = NULL;
-}
-
-static bool open_file(struct program *x, const struct dso *d, const struct procs_map *map)
-{
-	struct cfi_place place;
-	uint64_t vaddr;
-	if (!dsokeep_has_file(d) || !d->is_elf || !dso_vaddr(d, map->pgoff, &vaddr) ||
-	    cfi_open_dso(d, &x->cfi) < 0)
-		return false;
-	x->dso = d;
-	x->places.bias = map->start - vaddr;
-	if (cfi_find_section(x->cfi, ".go.buildinfo", &place) &&
-	    (x->table = go_table_open(x->cfi)))
-		return true;
-	close_program(x);
-	return false;
-}
-
-/* The first file of the process that contains Go's runtime: a program, or a library. */
-static bool find_program(struct engine *g, const struct procs_process *p, struct program *ret)
-{
-	*ret = (struct program){ .dso = NULL };
-	for (size_t i = 0; i < p->space.map.n; i++)
-		if (open_file(ret, dso_get(&g->dsos, p->space.map.v[i].dso), &p->space.map.v[i]))
-			return true;
-	return false;
-}
-
-bool goroutines_has(struct snapshot *s, const struct procs_process *p)
-{
-	struct program x;
-	if (!find_program(s->engine, p, &x))
-		return false;
-	close_program(&x);
-	return true;
-}
-
-/* What go_program_open found, as a message. */
-static int explain(enum go_program_result r, const struct program *x, uint32_t pid, struct err *e)
-{
-	const char *version = x->go.version.text;
-	switch (r) {
-	case GO_PROGRAM_OK:
-		return 0;
-	case GO_PROGRAM_UNREADABLE:
-		if (x->code == -ETIMEDOUT)
-			return err_set(e, ETIMEDOUT, "the memory of process %u does not answer",
-				       pid);
-		if (x->code != -EPERM)
-			return err_set(e, ESRCH, "process %u has ended", pid);
-		return err_set(e, EPERM, "the memory of process %u may not be read: this needs the "
-			       "same user, or CAP_SYS_PTRACE, and kernel.yama.ptrace_scope 0", pid);
-	case GO_PROGRAM_UNSUPPORTED:
-		return err_set(e, ENOTSUP, "process %u: the layout of goroutines in %s is unknown; "
-			       "known are Go 1.17 to 1.%u", pid, version, GO_LAYOUT_NEWEST);
-	case GO_PROGRAM_NO_LIST:
-		return err_set(e, ENOTSUP, "process %u: the goroutines of this %s program were not "
-			       "found", pid, version);
-	case GO_PROGRAM_NOT_GO:
-		break;
-	}
-	return -ENOENT;
-}
-
-static long read_memory(void *ctx, const struct iovec *local, size_t n_local,
-			const struct iovec *remote, size_t n_remote)
-{
-	struct program *x = ctx;
-	long r = remotemem_read(x->host->memory, x->tid, local, n_local, remote, n_remote);
-	if (r < 0 && r != -EFAULT)
-		x->code = (int)r;
-	return r;
-}
-
-static int open_program(struct take *t, struct err *e)
-{
-	struct program *x = t->program;
-	struct engine *g = t->s->engine;
-	if (!find_program(g, t->p, x))
-		return -ENOENT;
-	uint64_t bias = x->places.bias;
-	x->host = g->options.host;
-	x->tid = host_live_thread(x->host, t->p->pid);
-	x->memory = (struct runtime_memory){ .read = read_memory, .ctx = x };
-	x->places = (struct go_places){
-		.cfi = x->cfi, .table = x->table, .memory = &x->memory, .bias = bias,
-		.data_start = x->dso->data_start + bias, .data_end = x->dso->data_end + bias,
-	};
-	return explain(go_program_open(&x->places, &x->go), x, t->p->pid, e);
-}
 
 /* ---- stacks -------------------------------------------------------------------------------- */
 
@@ -421,12 +305,12 @@ static int add_all(struct take *t, struct err *e)
 int goroutines_add(struct goroutines *o, struct snapshot *s, struct procs_process *p,
 		   struct err *e)
 {
-	struct program x = { .dso = NULL };
+	struct gotarget x = { .dso = NULL };
 	struct take t = { .o = o, .s = s, .p = p, .program = &x };
-	int r = open_program(&t, e);
+	int r = gotarget_open(&x, s->engine, p, e);
 	snprintf(o->version, sizeof(o->version), "%s", x.go.version.text);
 	if (r == 0)
 		r = add_all(&t, e);
-	close_program(&x);
+	gotarget_close(&x);
 	return r;
 }

@@ -25,13 +25,10 @@ struct goroutines {
 /*
  * Adds the goroutines of p to s, with the labels go::goroutine and so on (cprof-go(7)), and widens
  * the window of s.  p's mappings are known.  Its main thread may have ended.  -ENOENT: it is not a
- * Go program, without e; otherwise -errno with e: -ENOTSUP, the version of Go is unknown; -EPERM,
+ * Go program, without e; otherwise -errno with e: -ENOTSUP, the version of Go is unknown; -EACCES,
  * -ESRCH, -ENOMEM.
  */
 int goroutines_add(struct goroutines *o, struct snapshot *s, struct procs_process *p,
 		   struct err *e);
-
-/* Does the process run a Go program? */
-bool goroutines_has(struct snapshot *s, const struct procs_process *p);
 
 #endif

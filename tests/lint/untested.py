@@ -97,6 +97,7 @@ COVERED.update({
     "symbolize/jit/perfmap": (UNIT + "symbolize/jit/test-jitcode.c", "its lines become the code of that test"),
     "lib/snapshot/gofuncs": ("tests/live/goroutines.sh", "it names functions of real Go programs"),
     "lib/snapshot/goroutines": ("tests/live/goroutines.sh", "it reads real Go programs"),
+    "lib/snapshot/gotarget": ("tests/live/goroutines.sh", "it opens real Go programs"),
     "symbolize/runtime/go-places": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
     "symbolize/runtime/go-switch": ("tests/live/golang.sh", "it follows stacks of real Go programs"),
 })
