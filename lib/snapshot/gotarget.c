@@ -5,15 +5,20 @@
 
 #include "snapshot/gotarget.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/remotemem.h"
 #include "engine/engine.h"
 #include "snapshot/refusal.h"
 #include "symbolize/cfi/cfi.h"
+#include "symbolize/elf/symelf.h"
+#include "symbolize/runtime/go-dwarf.h"
 #include "symbolize/runtime/go-table.h"
 
 #include <errno.h>
+
+#define DEBUG_NS_MAX 2000000000u        /* for debug information of unknown versions */
 
 void gotarget_close(struct gotarget *x)
 {
@@ -65,7 +70,8 @@ static int explain(enum go_program_result r, const struct gotarget *x, struct er
 		return refusal_explain(x->host, x->pid, e);
 	case GO_PROGRAM_UNSUPPORTED:
 		return err_set(e, ENOTSUP, "process %u: the layout of goroutines in %s is unknown; "
-			       "known are Go 1.17 to 1.%u", x->pid, version, GO_LAYOUT_NEWEST);
+			       "known are Go 1.17 to 1.%u, and later versions in programs with "
+			       "debug information", x->pid, version, GO_LAYOUT_NEWEST);
 	case GO_PROGRAM_NO_LIST:
 		return err_set(e, ENOTSUP, "process %u: the goroutines of this %s program were not "
 			       "found", x->pid, version);
@@ -85,6 +91,23 @@ static long read_memory(void *ctx, const struct iovec *local, size_t n_local,
 	return r;
 }
 
+/* Debug files are searched for in the usual places, but not fetched. */
+static bool debug_layout(void *ctx, struct go_layout *ret)
+{
+	struct gotarget *x = ctx;
+	struct symdebug_place where = x->engine->walk.user.debug;
+	struct symelf elf;
+	where.root_fd = x->dso->root_fd;
+	where.deadline_ns = clock_monotonic_ns() + DEBUG_NS_MAX;
+	if (symelf_open(&elf, x->dso, &where) < 0)
+		return false;
+	Elf *dwarf = symelf_dwarf(&elf);
+	bool is_known = dwarf && go_dwarf_layout(dwarf, dwarf == elf.elf ? elf.fd : elf.debug_fd,
+						 &where, ret);
+	symelf_close(&elf);
+	return is_known;
+}
+
 int gotarget_open(struct gotarget *ret, struct engine *g, const struct procs_process *p,
 		  struct err *e)
 {
@@ -99,6 +122,7 @@ int gotarget_open(struct gotarget *ret, struct engine *g, const struct procs_pro
 	ret->places = (struct go_places){
 		.cfi = ret->cfi, .table = ret->table, .memory = &ret->memory, .bias = bias,
 		.data_start = ret->dso->data_start + bias, .data_end = ret->dso->data_end + bias,
+		.debug_layout = debug_layout, .debug_ctx = ret,
 	};
 	return explain(go_program_open(&ret->places, &ret->go), ret, e);
 }

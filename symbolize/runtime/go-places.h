@@ -23,6 +23,10 @@ struct go_places {
 	const struct runtime_memory *memory;
 	uint64_t bias;
 	uint64_t data_start, data_end;  /* its writable segments */
+	/* The layout that the program's debug information shows; false: it shows none.  Slow: for
+	 * unknown versions only.  NULL: it cannot be read. */
+	bool (*debug_layout)(void *ctx, struct go_layout *ret);
+	void *debug_ctx;
 };
 
 /* Sets ret[i] to the start of the function with the name names[i]; 0: there is none. */

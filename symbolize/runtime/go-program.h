@@ -15,6 +15,7 @@
 /* From where the layout is known. */
 enum go_program_layout {
 	GO_PROGRAM_KNOWN,               /* that of its version */
+	GO_PROGRAM_DEBUG,               /* that of its debug information */
 	GO_PROGRAM_PROVEN,              /* an earlier version's, which fits its goroutines */
 };
 

@@ -98,6 +98,8 @@ COVERED.update({
     "lib/snapshot/gofuncs": ("tests/live/goroutines.sh", "it names functions of real Go programs"),
     "lib/snapshot/goroutines": ("tests/live/goroutines.sh", "it reads real Go programs"),
     "lib/snapshot/gotarget": ("tests/live/goroutines.sh", "it opens real Go programs"),
+    "symbolize/runtime/go-dwarf": ("tests/live/goroutines.sh", "it reads debug information of Go's compiler"),
+    "symbolize/runtime/go-proof": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
     "symbolize/runtime/go-places": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
     "symbolize/runtime/go-switch": ("tests/live/golang.sh", "it follows stacks of real Go programs"),
 })

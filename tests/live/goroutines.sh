@@ -63,6 +63,31 @@ for kind in plain bare; do
 	end
 done
 
+# A version that cprof does not know: the layout is that of the debug information.
+sed 's/go1\.[0-9][0-9]*\.\([0-9]\)/go1.99.\1/g' plain.keep >later.keep
+chmod +x later.keep
+strip -s -o bare-later.keep later.keep
+go version later.keep >version
+like version ': go1\.99\.' "later: has another version"
+begin later wait 300 50 later.own
+run "$CPROF" snapshot -p "$pid" --format=go2
+is "$status" 0 "later: a snapshot"
+cp out later.go2
+check "later: equal to the program's own text" "$P/gowaits.py" later.own later.go2
+end
+check "its layout is the known one" "$PROG/golayout" plain.keep "$(go env GOVERSION)"
+
+# Without debug information the layout is proven, or refused.
+begin bare-later wait 100 20 bare-later.own
+run "$CPROF" snapshot -p "$pid" --format=go2
+if [ "$status" = 0 ]; then
+	cp out bare-later.go2
+	check "stripped: a proven layout is right" "$P/gowaits.py" bare-later.own bare-later.go2
+else
+	like err 'the layout of goroutines in go1\.99\.[0-9]+ is unknown' "stripped: the version is named"
+fi
+end
+
 build cgo "$P/gowaitsc.go"
 begin cgo wait 60 5 cgo.own
 run "$PROG/goshot" "$pid" go2

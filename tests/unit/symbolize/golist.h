@@ -73,6 +73,7 @@ static inline void golist_put_goroutine(struct golist *l, unsigned int i, uint32
 	gomemory_word(&l->memory, at + o->sched + 8, GOPROGRAM_OUTER_RA);
 	gomemory_word(&l->memory, at + o->status, status);
 	gomemory_word(&l->memory, at + o->goid, i + 1);
+	gomemory_word(&l->memory, at + o->go_pc, GOPROGRAM_OUTER_RA);
 	gomemory_word(&l->memory, at + o->start_pc, i ? GOPROGRAM_OUTER : GOLIST_MAIN);
 }
 

@@ -62,6 +62,71 @@ static void versions(void)
 	opens(GO_PROGRAM_NO_LIST, GO_PLACE_NONE, "a version whose layout does not fit");
 }
 
+static bool shows_newest(void *ctx, struct go_layout *ret)
+{
+	++*(unsigned int *)ctx;
+	*ret = *go_layout_known(0);
+	return true;
+}
+
+static bool shows_nothing(void *ctx, struct go_layout *ret)
+{
+	(void)ret;
+	++*(unsigned int *)ctx;
+	return false;
+}
+
+static void debug_information(void)
+{
+	unsigned int n = 0;
+	open_list("go1.28", GOLIST_SYMBOLS);
+	l.places.debug_layout = shows_newest;
+	l.places.debug_ctx = &n;
+	opens(GO_PROGRAM_OK, GO_PLACE_SYMBOL, "a later version with debug information");
+	tap_ok(n == 1 && g.layout_from == GO_PROGRAM_DEBUG, "which shows its layout");
+	gomemory_word(&l.memory, GOLIST_G(0) + g.layout.start_pc, GOPROGRAM_OUTER);
+	opens(GO_PROGRAM_NO_LIST, GO_PLACE_NONE, "a layout that does not fit");
+	open_list("go1.28", GOLIST_SYMBOLS);
+	l.places.debug_layout = shows_nothing;
+	l.places.debug_ctx = &n;
+	opens(GO_PROGRAM_OK, GO_PLACE_SYMBOL, "debug information without a layout");
+	tap_ok(n == 3 && g.layout_from == GO_PROGRAM_PROVEN, "an earlier one is proven");
+	/* derived from its neighbours: no program of this version was ever read */
+	open_list("go1.25.3", GOLIST_SYMBOLS);
+	l.places.debug_layout = shows_newest;
+	l.places.debug_ctx = &n;
+	opens(GO_PROGRAM_OK, GO_PLACE_SYMBOL, "a version whose layout is derived");
+	tap_ok(n == 4 && g.layout_from == GO_PROGRAM_DEBUG && g.layout.labels == 352,
+	       "the debug information is preferred");
+	open_list("go1.27.3", GOLIST_SYMBOLS);
+	l.places.debug_layout = shows_newest;
+	l.places.debug_ctx = &n;
+	opens(GO_PROGRAM_OK, GO_PLACE_SYMBOL, "a version whose layout is known");
+	tap_ok(n == 4 && g.layout_from == GO_PROGRAM_KNOWN, "needs no debug information");
+}
+
+/* A field of a goroutine that waits has that value: is the layout refused for a later version? */
+static void refutes(unsigned int off, uint64_t value, const char *what)
+{
+	open_list("go1.28", GOLIST_SYMBOLS);
+	gomemory_word(&l.memory, GOLIST_G(1) + off, value);
+	opens(GO_PROGRAM_UNSUPPORTED, GO_PLACE_NONE, what);
+}
+
+static void proof(void)
+{
+	const struct go_layout *o = go_layout_known(0);
+	refutes(o->start_pc, GOPROGRAM_OUTER + 1, "it begins within a function");
+	refutes(o->go_pc, 0x10, "its go statement is not in the code");
+	refutes(o->sched + 8u, 0x10, "it will go on outside of the code");
+	refutes(o->wait_reason, 200, "it waits for an unknown reason");
+	refutes(o->parent, UINT64_MAX, "its parent has no number");
+	refutes(o->m, 0x10, "its thread is nowhere");
+	refutes(o->locked_m, GOLIST_STACK(1), "it is bound to a thread that cannot be read");
+	refutes(o->labels, GOLIST_G(1), "its labels are not labels");
+	refutes(o->bubble, 8, "its bubble is nowhere");
+}
+
 static void hostile(void)
 {
 	open_list("gox", GOLIST_SYMBOLS);
@@ -84,6 +149,8 @@ int main(void)
 {
 	found();
 	versions();
+	debug_information();
+	proof();
 	hostile();
 	golist_close(&l);
 	return tap_done();
