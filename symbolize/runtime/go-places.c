@@ -16,13 +16,12 @@
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/runtime/go-table.h"
 #include "symbolize/runtime/runtime-memory.h"
+#include "symbolize/runtime/runtime-symbols.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FUNCTIONS_MAX (1u << 20)
-#define SYMBOLS_MAX (1u << 22)
 #define CODE_BYTES_MAX (16u << 10)
 #define REFERENCES_MAX 512u
 #define SEARCH_BYTES_MAX (256u << 20)
@@ -53,41 +52,15 @@ void go_places_functions(const struct go_places *p, const char *const *names, ui
 
 /* ---- symbols ----------------------------------------------------------------------------- */
 
-static bool is_name(struct cfi_section *strings, uint32_t off, const char *name)
-{
-	size_t n = strlen(name) + 1;
-	const uint8_t *text = cfi_section_get(strings, off, n);
-	return text && memcmp(text, name, n) == 0;
-}
-
 uint64_t go_places_variable(const struct go_places *p, const char *name, uint64_t min_bytes,
 			    uint64_t max_bytes, uint64_t *ret_n_bytes)
 {
-	struct cfi_place place, text;
-	struct cfi_section symbols = { .fd = -1 }, strings = { .fd = -1 };
-	uint64_t found = 0;
-	if (!cfi_find_section(p->cfi, ".symtab", &place) ||
-	    !cfi_find_section(p->cfi, ".strtab", &text) ||
-	    cfi_open_place(p->cfi, &place, &symbols) < 0)
+	struct runtime_symbol s = { .name = name, .min_bytes = min_bytes, .max_bytes = max_bytes };
+	runtime_symbols_find(p->cfi, RUNTIME_SYMBOLS_ALL, &s, 1);
+	if (!s.vaddr)
 		return 0;
-	if (cfi_open_place(p->cfi, &text, &strings) == 0) {
-		size_t n = symbols.n_bytes / sizeof(Elf64_Sym);
-		for (size_t i = 0; i < n && i < SYMBOLS_MAX && !found; i++) {
-			Elf64_Sym s;
-			const uint8_t *row = cfi_section_get(&symbols, i * sizeof(s), sizeof(s));
-			if (!row)
-				break;
-			memcpy(&s, row, sizeof(s));
-			if (ELF64_ST_TYPE(s.st_info) != STT_OBJECT || s.st_size < min_bytes ||
-			    s.st_size > max_bytes || !is_name(&strings, s.st_name, name))
-				continue;
-			found = s.st_value + p->bias;
-			*ret_n_bytes = s.st_size;
-		}
-	}
-	cfi_section_done(&strings);
-	cfi_section_done(&symbols);
-	return found;
+	*ret_n_bytes = s.n_bytes;
+	return s.vaddr + p->bias;
 }
 
 /* ---- goroutines -------------------------------------------------------------------------- */

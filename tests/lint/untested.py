@@ -51,6 +51,7 @@ COVERED.update({
     "lib/proc/mapdso": ("tests/live/containers.sh", "it opens files of real processes and namespaces"),
     "lib/profile/fetch": ("tests/live/debuginfod.sh", "it needs servers and files without names"),
     "lib/profile/locknames": ("tests/live/waits-locks.sh", "it needs the variables of a real program"),
+    "symbolize/runtime/runtime-symbols": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
     "lib/stack/stack-args": (UNIT + "engine/test-waits-locks.c", THROUGH),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
     "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),

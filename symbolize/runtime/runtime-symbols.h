@@ -1,0 +1,26 @@
+#ifndef CPROF_SYMBOLIZE_RUNTIME_RUNTIME_SYMBOLS_H
+#define CPROF_SYMBOLIZE_RUNTIME_RUNTIME_SYMBOLS_H
+
+/* A runtime's variables, by the symbols of its file. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cfi;
+
+enum runtime_symbols {
+	RUNTIME_SYMBOLS_ALL,            /* .symtab, which stripped files lack */
+	RUNTIME_SYMBOLS_DYNAMIC,        /* .dynsym */
+};
+
+struct runtime_symbol {
+	const char *name;
+	uint64_t min_bytes, max_bytes;  /* its size is between them */
+	uint64_t vaddr, n_bytes;        /* out: vaddr 0: there is none */
+};
+
+/* Finds variables.  Reads the whole table: once per file and question. */
+void runtime_symbols_find(struct cfi *c, enum runtime_symbols which, struct runtime_symbol *symbol,
+			  size_t n);
+
+#endif
