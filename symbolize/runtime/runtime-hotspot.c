@@ -18,6 +18,7 @@
 #include "symbolize/runtime/runtime-private.h"
 
 #include "symbolize/arch/x86-64/x86insn.h"
+#include "symbolize/runtime/hotspot-code.h"
 
 #include <string.h>
 
@@ -211,5 +212,6 @@ const struct runtime runtime_hotspot = {
 	.name = "HotSpot",
 	.library = "libjvm.so",
 	.jit_rule = hotspot_rule,
+	.code = &hotspot_code_ops,
 	.interpreter_sp = hotspot_interpreter_sp,
 };

@@ -21,6 +21,7 @@
 #include "symbolize/runtime/module.h"
 
 struct Elf;
+struct runtime_code_ops;
 struct runtime_lost_cfa;
 struct runtime_switch;
 struct symdwarf_frame;
@@ -47,9 +48,7 @@ struct runtime {
 	/* What the runtime knows of a file; NULL: it is not the runtime's, or no memory. */
 	void *(*open_file)(struct cfi *c);
 	void (*close_file)(void *file);
-
-	/* The rule at vaddr of a file, where its CFI has none or only one of .debug_frame.  False:
-	 * unknown. */
+	/* The rule at vaddr of a file, where its CFI has none or only one of .debug_frame. */
 	bool (*rule)(void *file, uint64_t vaddr, struct cfi_rule *ret);
 	/* Where the function that contains vaddr starts; does it only pass on its arguments? */
 	bool (*function)(void *file, uint64_t vaddr, uint64_t *ret_start);
@@ -58,6 +57,7 @@ struct runtime {
 	 * will continue there, if c->accept confirms it. */
 	bool (*jit_rule)(const struct cfi_code *c, uint64_t pc, bool is_exact,
 			 struct cfi_rule *ret);
+	const struct runtime_code_ops *code;    /* what its JIT code is called */
 	/* The caller's stack pointer of an interpreter's frame: its frame pointer, the CFA by that,
 	 * and the words below the saved frame pointer, lowest first.  0: not such a frame. */
 	uint64_t (*interpreter_sp)(uint64_t fp, uint64_t cfa, const uint64_t *below);

@@ -1,0 +1,348 @@
+/*
+ * A piece of code is a CodeBlob: a header, then the code.  The header of a compiled method (an
+ * nmethod) also leads to the method, to its PcDescs and scopes, and to the methods that these refer
+ * to by number (codeBlob.hpp, nmethod.hpp of OpenJDK):
+ *
+ *	until JDK 22    all of it in the blob: metadata, scopes, PcDescs, dependencies ...
+ *	from JDK 23     PcDescs, scopes ... in memory outside of the code cache
+ *	from JDK 25     the metadata, too, after the relocations
+ *
+ * The tables are copied when the code is first met, because they can disappear with it.  Methods
+ * are read when they are first needed, and kept with the code: while its compilation is the same,
+ * so are they.
+ */
+
+#include "symbolize/runtime/hotspot-code.h"
+
+#include "base/cleanup.h"
+#include "symbolize/runtime/hotspot-heap.h"
+#include "symbolize/runtime/hotspot-layout.h"
+#include "symbolize/runtime/hotspot-method.h"
+#include "symbolize/runtime/hotspot-scopes.h"
+#include "symbolize/runtime/runtime-memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOB_BYTES_MAX 1024u
+#define NAME_BYTES 96u
+#define CODE_BYTES_MAX (64u << 20)
+#define TABLE_BYTES_MAX (1u << 20)
+#define METADATA_MAX 8192u
+#define PAGE_BYTES 4096u
+
+struct program {
+	struct hotspot_layout layout;
+	struct hotspot_heaps heaps;
+};
+
+/* Of one blob. */
+struct code {
+	char name[NAME_BYTES];          /* of a stub */
+	struct hotspot_method own;      /* name NULL: a stub */
+	uint8_t *pcs, *scopes;
+	uint32_t n_pcs_bytes, n_scopes_bytes;
+	uint64_t *metadata;
+	struct hotspot_method *method;  /* by number in metadata; name NULL: not read yet */
+	bool *is_tried;
+	uint32_t n_metadata;
+};
+
+struct range {
+	uint64_t start, end;
+};
+
+/* ---- a program --------------------------------------------------------------------------- */
+
+static enum runtime_code_result open_program(const struct runtime_code_source *from,
+					     struct runtime_code_program *ret)
+{
+	struct program *p = calloc(1, sizeof(*p));
+	*ret = (struct runtime_code_program){ .data = NULL };
+	if (!p)
+		return RUNTIME_CODE_UNREADABLE;
+	enum hotspot_layout_result r = hotspot_layout_read(from->cfi, from->bias, from->memory,
+							   &p->layout, &ret->missing);
+	if (r == HOTSPOT_LAYOUT_ABSENT)
+		ret->missing = "gHotSpotVMStructs";
+	if (p->layout.version)
+		snprintf(ret->version, sizeof(ret->version), "%u", p->layout.version);
+	if (r == HOTSPOT_LAYOUT_OK && p->layout.blob_bytes <= BLOB_BYTES_MAX - 8) {
+		ret->data = p;
+		return RUNTIME_CODE_OK;
+	}
+	free(p);
+	return r == HOTSPOT_LAYOUT_UNREADABLE ? RUNTIME_CODE_UNREADABLE : RUNTIME_CODE_UNSUPPORTED;
+}
+
+static void close_program(void *program)
+{
+	free(program);
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* A copy of a range; NULL: it cannot be read, or is no range. */
+static void *copy_range(const struct runtime_memory *m, struct range r, uint32_t *ret_n_bytes)
+{
+	*ret_n_bytes = 0;
+	if (!r.start || r.end <= r.start || r.end - r.start > TABLE_BYTES_MAX)
+		return NULL;
+	size_t n = (size_t)(r.end - r.start);
+	void *p = malloc(n);
+	if (p && !runtime_memory_read(m, r.start, p, n)) {
+		free(p);
+		p = NULL;
+	}
+	*ret_n_bytes = p ? (uint32_t)n : 0;
+	return p;
+}
+
+/* Where the tables of the code are, whose header is b. */
+struct tables {
+	struct range pcs, scopes, metadata;
+};
+
+static struct range metadata_outside(const struct hotspot_layout *l, const uint8_t *b)
+{
+	uint64_t start = hotspot_get(b, l->blob_mutable);
+	uint64_t end = start + hotspot_get(b, l->blob_mutable_size);
+	uint64_t skip = l->code_metadata.n_bytes ? hotspot_get(b, l->code_metadata) :
+		(hotspot_get(b, l->blob_relocation_size) + 7) & ~(uint64_t)7;
+	return (struct range){ start ? start + skip : 0, end };
+}
+
+static struct tables find_tables(const struct hotspot_layout *l, uint64_t blob, const uint8_t *b)
+{
+	struct tables t = { .pcs.start = 0 };
+	uint64_t scopes = hotspot_get(b, l->code_scopes), pcs = hotspot_get(b, l->code_pcs);
+	uint64_t end = blob + hotspot_get(b, l->blob_size);
+	if (l->code_immutable.n_bytes) {
+		uint64_t at = hotspot_get(b, l->code_immutable);
+		t.pcs = (struct range){ at + pcs, at + scopes };
+		t.scopes = (struct range){ at + scopes,
+					   at + hotspot_get(b, l->code_immutable_size) };
+		if (l->blob_mutable.n_bytes)
+			t.metadata = metadata_outside(l, b);
+		else if (l->code_metadata.n_bytes && l->blob_data_off.n_bytes)
+			t.metadata = (struct range){ blob + hotspot_get(b, l->blob_data_off) +
+						     hotspot_get(b, l->code_metadata), end };
+		return t;
+	}
+	uint64_t from = l->code_scopes_at.n_bytes ? hotspot_get(b, l->code_scopes_at)
+						  : blob + scopes;
+	t.pcs = (struct range){ blob + pcs, blob + hotspot_get(b, l->code_dependencies) };
+	t.scopes = (struct range){ from, t.pcs.start };
+	if (l->code_metadata.n_bytes)
+		t.metadata = (struct range){ blob + hotspot_get(b, l->code_metadata), from };
+	return t;
+}
+
+static void read_tables(const struct hotspot_layout *l, const struct runtime_memory *m,
+			uint64_t blob, const uint8_t *b, struct code *c)
+{
+	struct tables t = find_tables(l, blob, b);
+	uint32_t n_bytes;
+	if (t.metadata.end - t.metadata.start > 8 * METADATA_MAX)
+		t.metadata.end = t.metadata.start + 8 * METADATA_MAX;
+	c->pcs = copy_range(m, t.pcs, &c->n_pcs_bytes);
+	c->scopes = c->pcs ? copy_range(m, t.scopes, &c->n_scopes_bytes) : NULL;
+	c->metadata = c->scopes ? copy_range(m, t.metadata, &n_bytes) : NULL;
+	if (!c->metadata)
+		return;
+	c->n_metadata = n_bytes / 8;
+	c->method = calloc(c->n_metadata + 1, sizeof(*c->method));
+	c->is_tried = calloc(c->n_metadata + 1, sizeof(*c->is_tried));
+	if (!c->method || !c->is_tried)
+		c->n_metadata = 0;
+}
+
+/* ---- blobs ------------------------------------------------------------------------------- */
+
+static void release_code(struct runtime_code *code)
+{
+	struct code *c = code->data;
+	if (!c)
+		return;
+	for (uint32_t i = 0; i < c->n_metadata; i++)
+		hotspot_method_done(&c->method[i]);
+	hotspot_method_done(&c->own);
+	free(c->pcs);
+	free(c->scopes);
+	free(c->metadata);
+	free(c->method);
+	free(c->is_tried);
+	free(c);
+	code->data = NULL;
+}
+
+/* The blob's name, a C string. */
+static bool read_name(const struct runtime_memory *m, uint64_t at, char name[NAME_BYTES])
+{
+	size_t first = PAGE_BYTES - at % PAGE_BYTES, n = NAME_BYTES - 1;
+	memset(name, 0, NAME_BYTES);
+	if (!at || (!runtime_memory_read(m, at, name, n) &&
+		    (first >= n || !runtime_memory_read(m, at, name, first))))
+		return false;
+	for (char *p = name; *p; p++)
+		if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
+			return false;
+	return name[0] != '\0';
+}
+
+static struct range code_range(const struct hotspot_layout *l, uint64_t blob, const uint8_t *b)
+{
+	if (l->blob_code_begin.n_bytes == 8 && l->blob_code_end.n_bytes == 8)
+		return (struct range){ hotspot_get(b, l->blob_code_begin),
+				       hotspot_get(b, l->blob_code_end) };
+	return (struct range){ blob + hotspot_get(b, l->blob_code_off),
+			       blob + hotspot_get(b, l->blob_data_off) };
+}
+
+static void set_witness(struct runtime_code *code, uint64_t blob, const uint8_t *b,
+			struct hotspot_field f)
+{
+	struct runtime_code_witness *w = &code->witness;
+	w->at = blob + f.off;
+	w->n_bytes = f.n_bytes;
+	memcpy(w->bytes, b + f.off, f.n_bytes);
+}
+
+static void set_frame(const struct hotspot_layout *l, const uint8_t *b, struct runtime_code *code)
+{
+	uint64_t words = hotspot_get(b, l->blob_frame_size);
+	uint64_t complete = hotspot_get(b, l->blob_complete);
+	bool has_complete = l->blob_complete.n_bytes && complete <= code->n_bytes;
+	if (words >= 2 && words < INT16_MAX && has_complete) {
+		code->frame_words = (uint32_t)words;
+		code->body_off = (uint32_t)complete;
+	}
+}
+
+/* Of an nmethod.  False: its method cannot be read, as when its class has been unloaded. */
+static bool read_method(const struct hotspot_layout *l, const struct runtime_memory *m,
+			uint64_t blob, const uint8_t *b, struct code *c, struct runtime_code *code)
+{
+	uint64_t method = hotspot_get(b, l->code_method);
+	code->serial = hotspot_get(b, l->code_id);
+	set_witness(code, blob, b, l->code_id);
+	if (!method || !hotspot_method_read(l, m, method, &c->own))
+		return false;
+	read_tables(l, m, blob, b, c);
+	set_frame(l, b, code);
+	code->name = c->own.name;
+	code->linkage = c->own.linkage;
+	return true;
+}
+
+/* Was the blob the same all the time while the parts were read? */
+static bool is_still(const struct runtime_memory *m, const struct runtime_code_witness *w)
+{
+	uint8_t now[RUNTIME_CODE_WITNESS_BYTES];
+	return runtime_memory_read(m, w->at, now, w->n_bytes) &&
+	       memcmp(now, w->bytes, w->n_bytes) == 0;
+}
+
+static bool read_blob(const struct hotspot_layout *l, const struct runtime_memory *m,
+		      uint64_t blob, uint64_t pc, struct runtime_code *code)
+{
+	uint8_t b[BLOB_BYTES_MAX] = { 0 };
+	struct code *c = calloc(1, sizeof(*c));
+	*code = (struct runtime_code){ .data = c };
+	if (!c || !runtime_memory_read(m, blob, b, l->blob_bytes) ||
+	    !read_name(m, hotspot_get(b, l->blob_name), c->name))
+		return false;
+	struct range r = code_range(l, blob, b);
+	if (pc < r.start || pc >= r.end || r.end - r.start > CODE_BYTES_MAX)
+		return false;
+	code->start = r.start;
+	code->n_bytes = r.end - r.start;
+	code->name = c->name;
+	bool is_method = strcmp(c->name, "nmethod") == 0 ||
+			 strcmp(c->name, "native nmethod") == 0;
+	set_witness(code, blob, b, l->blob_name);
+	if (is_method && (!read_method(l, m, blob, b, c, code) || !is_still(m, &code->witness)))
+		return false;
+	code->n_held_bytes = sizeof(*c) + c->n_pcs_bytes + c->n_scopes_bytes +
+		c->n_metadata * (sizeof(*c->metadata) + sizeof(*c->method) + 1) +
+		(is_method ? hotspot_method_bytes(&c->own) : 0);
+	return true;
+}
+
+static bool find_code(void *program, const struct runtime_code_source *from, uint64_t pc,
+		      struct runtime_code *ret)
+{
+	struct program *p = program;
+	const struct hotspot_heap *h = hotspot_heaps_find(&p->heaps, pc);
+	*ret = (struct runtime_code){ .data = NULL };
+	if (!h && hotspot_heaps_read(&p->layout, from->memory, &p->heaps))
+		h = hotspot_heaps_find(&p->heaps, pc);
+	uint64_t blob = h ? hotspot_heap_blob(&p->layout, from->memory, h, pc) : 0;
+	if (blob && read_blob(&p->layout, from->memory, blob, pc, ret))
+		return true;
+	release_code(ret);
+	return false;
+}
+
+/* ---- functions --------------------------------------------------------------------------- */
+
+/* The method with that number; NULL: it cannot be read. */
+static const struct hotspot_method *method_of(const struct hotspot_layout *l,
+					      const struct runtime_memory *m, struct code *c,
+					      struct runtime_code *code, uint32_t number)
+{
+	uint32_t i = number - 1;
+	if (i >= c->n_metadata)
+		return NULL;
+	if (!c->is_tried[i]) {
+		c->is_tried[i] = true;
+		if (hotspot_method_read(l, m, c->metadata[i], &c->method[i]))
+			code->n_held_bytes += hotspot_method_bytes(&c->method[i]);
+	}
+	return c->method[i].name ? &c->method[i] : NULL;
+}
+
+static struct runtime_call call_of(const struct hotspot_layout *l, const struct hotspot_method *m,
+				   int32_t bci)
+{
+	return (struct runtime_call){ m->name, m->linkage, m->file,
+				      hotspot_method_line(l, m, bci) };
+}
+
+static size_t find_calls(void *program, const struct runtime_code_source *from,
+			 struct runtime_code *code, uint64_t pc,
+			 struct runtime_call ret[RUNTIME_CALLS_MAX])
+{
+	const struct hotspot_layout *l = &((struct program *)program)->layout;
+	struct hotspot_scope scope[HOTSPOT_SCOPES_MAX];
+	struct code *c = code->data;
+	const struct hotspot_debug d = {
+		.pcs = c->pcs, .scopes = c->scopes, .n_pcs_bytes = c->n_pcs_bytes,
+		.n_scopes_bytes = c->n_scopes_bytes, .has_no_zeros = l->version >= 20,
+	};
+	_Static_assert(HOTSPOT_SCOPES_MAX <= RUNTIME_CALLS_MAX, "room for all scopes");
+	size_t n = c->n_metadata ?
+		hotspot_scopes_find(l, &d, (uint32_t)(pc - code->start), scope) : 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct hotspot_method *m = method_of(l, from->memory, c, code,
+							   scope[i].metadata);
+		if (!m) {
+			n = 0;
+			break;
+		}
+		ret[i] = call_of(l, m, scope[i].bci);
+	}
+	if (n)
+		return n;
+	ret[0] = c->own.name ? call_of(l, &c->own, -1) : (struct runtime_call){ .name = c->name };
+	return 1;
+}
+
+const struct runtime_code_ops hotspot_code_ops = {
+	.open = open_program,
+	.close = close_program,
+	.find = find_code,
+	.release = release_code,
+	.calls = find_calls,
+};

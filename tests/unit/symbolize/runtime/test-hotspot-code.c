@@ -1,0 +1,158 @@
+/* Names, lines and inlined methods in the memory of JVMs of three versions, whole and damaged. */
+
+#include "symbolize/runtime/hotspot-code.h"
+#include "symbolize/runtime/hotspot-layout.h"
+#include "symbolize/runtime/hotspot-scopes.h"
+#include "tap.h"
+#include "tests/unit/symbolize/hotspotvm.h"
+
+#include <stdio.h>
+
+static struct hotspotvm vm;
+static const struct runtime_memory memory = { hotspotvm_read, &vm };
+static struct runtime_code_source from = { .memory = &memory };
+static struct runtime_code_program program;
+
+static enum runtime_code_result start(unsigned int version, const char *without)
+{
+	vm.version = version;
+	vm.without = without;
+	if (!hotspotvm_init(&vm))
+		abort();
+	from.cfi = vm.cfi;
+	return hotspot_code_ops.open(&from, &program);
+}
+
+static void stop(void)
+{
+	hotspot_code_ops.close(program.data);
+	hotspotvm_done(&vm);
+	program.data = NULL;
+}
+
+static void write_calls(struct runtime_code *code, uint64_t pc, char *text, size_t n_text)
+{
+	struct runtime_call call[RUNTIME_CALLS_MAX];
+	size_t n = 0, n_calls = hotspot_code_ops.calls(program.data, &from, code, pc, call);
+	for (size_t i = 0; i < n_calls; i++)
+		n += (size_t)snprintf(text + n, n_text - n, "%s%s %s:%u", i ? "; " : "",
+				      call[i].name, call[i].file ? call[i].file : "-",
+				      call[i].line);
+}
+
+/* "-": no code there */
+static void has(uint64_t pc, const char *want, const char *what)
+{
+	char got[256] = "-";
+	struct runtime_code code;
+	if (hotspot_code_ops.find(program.data, &from, pc, &code)) {
+		write_calls(&code, pc, got, sizeof(got));
+		hotspot_code_ops.release(&code);
+	}
+	tap_str(got, want, what);
+}
+
+static void all_names(unsigned int version)
+{
+	char what[64];
+	snprintf(what, sizeof(what), "the tables of JDK %u can be read", version);
+	tap_ok(start(version, NULL) == RUNTIME_CODE_OK, "%s", what);
+	snprintf(what, sizeof(what), "%u", version);
+	tap_str(program.version, what, "with its version");
+	has(HOTSPOTVM_CODE + 0x40,
+	    "pack.Inner.step Inner.java:12; pack.Outer.run Outer.java:1012",
+	    "an inlined method and its caller");
+	has(HOTSPOTVM_CODE + 0x3f,
+	    "pack.Inner.step Inner.java:12; pack.Outer.run Outer.java:1012",
+	    "the address before a return address means the same");
+	has(HOTSPOTVM_CODE + 0x41, "pack.Outer.run Outer.java:10", "the method itself");
+	has(HOTSPOTVM_CODE + 0x81, "pack.Outer.run Outer.java:0", "code without a line");
+	has(HOTSPOTVM_STUB_CODE, "StubRoutines (1) -:0", "a stub");
+	has(HOTSPOTVM_CODE + HOTSPOTVM_CODE_BYTES, "-", "data after code");
+	has(HOTSPOTVM_HEAP, "-", "free memory of the code cache");
+	has(HOTSPOTVM_HEAP + 0x2000, "-", "an address outside");
+	stop();
+}
+
+static void the_facts(void)
+{
+	struct runtime_code code;
+	start(17, NULL);
+	tap_ok(hotspot_code_ops.find(program.data, &from, HOTSPOTVM_CODE, &code),
+	       "code is found");
+	tap_int((long long)code.start, HOTSPOTVM_CODE, "with its start");
+	tap_int((long long)code.n_bytes, HOTSPOTVM_CODE_BYTES, "and size");
+	tap_int((long long)code.serial, 33, "the number of its compilation");
+	tap_str(code.linkage, "pack.Outer.run(I)V", "a name with types");
+	tap_int((long long)code.frame_words, 6, "the size of its frame");
+	tap_int((long long)code.body_off, 0x18, "which is complete from there on");
+	tap_int((long long)code.witness.at, HOTSPOTVM_BLOB + 72,
+		"it is the same while that number is");
+	hotspot_code_ops.release(&code);
+	hotspotvm_put(&vm, HOTSPOTVM_OUTER + 8, 0, 8);
+	has(HOTSPOTVM_CODE, "-", "a method whose class is gone has no name");
+	hotspotvm_put(&vm, HOTSPOTVM_OUTER + 8, HOTSPOTVM_OUTER + 0x20, 8);
+	hotspotvm_put(&vm, HOTSPOTVM_INNER + 8, 0, 8);
+	has(HOTSPOTVM_CODE + 0x40, "pack.Outer.run Outer.java:0",
+	    "without an inlined method the compiled one has the time");
+	hotspotvm_put(&vm, HOTSPOTVM_OUTER + 0x146, '\n', 1);
+	has(HOTSPOTVM_CODE, "-", "a text with a control character is not a name");
+	vm.is_gone = true;
+	has(HOTSPOTVM_CODE, "-", "a JVM that is gone has no names");
+	stop();
+}
+
+static void other_versions(void)
+{
+	tap_ok(start(17, "_compile_id") == RUNTIME_CODE_UNSUPPORTED, "a needed field is missing");
+	tap_str(program.missing, "_compile_id", "its name is known");
+	hotspotvm_done(&vm);
+	tap_ok(start(17, "_metadata_offset") == RUNTIME_CODE_OK, "one of inlined methods may be");
+	has(HOTSPOTVM_CODE + 0x40, "pack.Outer.run Outer.java:0", "then there are no lines");
+	stop();
+	tap_ok(start(17, "_frame_complete_offset") == RUNTIME_CODE_OK, "one of frames, too");
+	struct runtime_code code;
+	tap_ok(hotspot_code_ops.find(program.data, &from, HOTSPOTVM_CODE, &code) &&
+	       code.frame_words == 0, "then frames have no known size");
+	hotspot_code_ops.release(&code);
+	stop();
+	start(17, NULL);
+	hotspot_code_ops.close(program.data);
+	hotspotvm_put(&vm, 0x14208, 7, 4);
+	tap_ok(hotspot_code_ops.open(&from, &program) == RUNTIME_CODE_UNSUPPORTED,
+	       "JDK 7 is not known");
+	vm.is_gone = true;
+	tap_ok(hotspot_code_ops.open(&from, &program) == RUNTIME_CODE_UNREADABLE,
+	       "memory that cannot be read");
+	hotspotvm_done(&vm);
+}
+
+static void endless(void)
+{
+	start(17, NULL);
+	for (unsigned int i = 0; i < 32; i++)
+		hotspotvm_put(&vm, HOTSPOTVM_SEGMENTS + i, 1, 1);
+	has(HOTSPOTVM_CODE, "-", "a segment map that leads before its start");
+	stop();
+	/* a scope whose caller is itself, then one after it */
+	start(17, NULL);
+	hotspotvm_put(&vm, HOTSPOTVM_BLOB + 0x314, 4, 1);
+	has(HOTSPOTVM_CODE + 0x40, "pack.Outer.run Outer.java:0", "a scope that is its caller");
+	hotspotvm_put(&vm, HOTSPOTVM_BLOB + 0x314, 7, 1);
+	has(HOTSPOTVM_CODE + 0x40, "pack.Outer.run Outer.java:0", "a caller after its callee");
+	hotspotvm_put(&vm, HOTSPOTVM_BLOB + 0x314, 1, 1);
+	hotspotvm_put(&vm, HOTSPOTVM_BLOB + 0x315, 3, 1);
+	has(HOTSPOTVM_CODE + 0x40, "pack.Outer.run Outer.java:0", "a number of no method");
+	stop();
+}
+
+int main(void)
+{
+	all_names(8);
+	all_names(17);
+	all_names(25);
+	the_facts();
+	other_versions();
+	endless();
+	return tap_done();
+}
