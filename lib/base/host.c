@@ -183,6 +183,20 @@ static bool is_ended(char state)
 	return state == 0 || state == 'Z' || state == 'X';
 }
 
+uint32_t host_own_tid(const struct host *h, uint32_t pid, uint32_t tid)
+{
+	CLEANUP_FREE char *status = NULL;
+	if (host_read_file(h, HOST_PROC, &status, NULL, "%u/task/%u/status", pid, tid) < 0)
+		return 0;
+	const char *line = strstr(status, "\nNSpid:");
+	if (!line)
+		return tid;
+	const char *end = strchrnul(line + 1, '\n');
+	while (end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	return (uint32_t)strtoul(end, NULL, 10);
+}
+
 uint32_t host_live_thread(const struct host *h, uint32_t pid)
 {
 	char folder[64];

@@ -54,4 +54,8 @@ int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
  */
 uint32_t host_live_thread(const struct host *h, uint32_t pid);
 
+/* The id that a thread of process pid has in its own pid namespace (/proc/PID/task/TID/status,
+ * "NSpid:", Linux 4.1).  0: the file cannot be read. */
+uint32_t host_own_tid(const struct host *h, uint32_t pid, uint32_t tid);
+
 #endif

@@ -169,16 +169,9 @@ static void learn_own_tids(struct applabels *a, struct applabels_process *p)
 	CLEANUP_FREE pid_t *tids = NULL;
 	int n = synth_list(a->host, (pid_t)p->pid, &tids);
 	for (int i = 0; i < n; i++) {
-		CLEANUP_FREE char *status = NULL;
-		if (idmap_get(&p->own_tid, (uint32_t)tids[i]) ||
-		    host_read_file(a->host, HOST_PROC, &status, NULL, "%u/task/%d/status", p->pid,
-				   tids[i]) < 0)
+		if (idmap_get(&p->own_tid, (uint32_t)tids[i]))
 			continue;
-		const char *line = strstr(status, "\nNSpid:");
-		const char *end = line ? strchr(line + 1, '\n') : NULL;
-		while (end && end > line && end[-1] >= '0' && end[-1] <= '9')
-			end--;
-		uint32_t own = end ? (uint32_t)strtoul(end, NULL, 10) : 0;
+		uint32_t own = host_own_tid(a->host, p->pid, (uint32_t)tids[i]);
 		if (own)
 			idmap_put(&p->own_tid, (uint32_t)tids[i], (void *)(uintptr_t)own);
 	}
