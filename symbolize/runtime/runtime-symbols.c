@@ -25,11 +25,13 @@ static void find_in(struct cfi_section *table, struct cfi_section *strings,
 		if (!row)
 			return;
 		memcpy(&s, row, sizeof(s));
-		if (ELF64_ST_TYPE(s.st_info) != STT_OBJECT || s.st_shndx == SHN_UNDEF)
+		unsigned int type = ELF64_ST_TYPE(s.st_info);
+		if ((type != STT_OBJECT && type != STT_FUNC) || s.st_shndx == SHN_UNDEF)
 			continue;
 		for (size_t k = 0; k < n; k++) {
 			struct runtime_symbol *y = &symbol[k];
-			if (y->vaddr || s.st_size < y->min_bytes || s.st_size > y->max_bytes ||
+			if (y->vaddr || y->is_function != (type == STT_FUNC) ||
+			    s.st_size < y->min_bytes || s.st_size > y->max_bytes ||
 			    !is_name(strings, s.st_name, y->name))
 				continue;
 			y->vaddr = s.st_value;

@@ -1,8 +1,9 @@
 #ifndef CPROF_SYMBOLIZE_RUNTIME_RUNTIME_SYMBOLS_H
 #define CPROF_SYMBOLIZE_RUNTIME_RUNTIME_SYMBOLS_H
 
-/* A runtime's variables, by the symbols of its file. */
+/* A runtime's variables and functions, by the symbols of its file. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,11 +16,12 @@ enum runtime_symbols {
 
 struct runtime_symbol {
 	const char *name;
+	bool is_function;
 	uint64_t min_bytes, max_bytes;  /* its size is between them */
 	uint64_t vaddr, n_bytes;        /* out: vaddr 0: there is none */
 };
 
-/* Finds variables.  Reads the whole table: once per file and question. */
+/* Reads the whole table: once per file and question. */
 void runtime_symbols_find(struct cfi *c, enum runtime_symbols which, struct runtime_symbol *symbol,
 			  size_t n);
 

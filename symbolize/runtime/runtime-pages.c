@@ -1,0 +1,79 @@
+#include "symbolize/runtime/runtime-pages.h"
+
+#include "base/hash.h"
+#include "symbolize/runtime/runtime-memory.h"
+
+#include <string.h>
+
+/* Addresses above are the kernel's, or none. */
+#define ADDRESS_MAX (UINT64_C(1) << 56)
+
+/* Kept at once. */
+#define PAGES_MAX 4096u
+
+void runtime_pages_init(struct runtime_pages *p, const struct runtime_memory *m, uint64_t n_left)
+{
+	*p = (struct runtime_pages){ .memory = m, .n_left = n_left };
+}
+
+void runtime_pages_forget(struct runtime_pages *p)
+{
+	for (size_t i = 0; i < p->pages.n; i++)
+		free(p->pages.v[i].bytes);
+	p->pages.n = 0;
+	hashindex_done(&p->by_address);
+}
+
+void runtime_pages_done(struct runtime_pages *p)
+{
+	runtime_pages_forget(p);
+	VEC_FREE(&p->pages);
+}
+
+static struct runtime_page *find(struct runtime_pages *p, uint64_t at)
+{
+	uint64_t hash = hash_u64(at);
+	uint32_t i = HASHINDEX_FIND(&p->by_address, hash, k, p->pages.v[k].at == at);
+	return i == HASHINDEX_NONE ? NULL : &p->pages.v[i];
+}
+
+/* A page that is not read yet; NULL: no memory, or no more may be read. */
+static struct runtime_page *add(struct runtime_pages *p, uint64_t at)
+{
+	if (p->pages.n == PAGES_MAX)
+		runtime_pages_forget(p);
+	uint8_t *bytes = p->n_left && at < ADDRESS_MAX ? malloc(RUNTIME_PAGE_BYTES) : NULL;
+	if (!bytes || !hashindex_reserve(&p->by_address, false) ||
+	    !VEC_PUSH(&p->pages, ((struct runtime_page){ .at = at, .bytes = bytes }))) {
+		free(bytes);
+		return NULL;
+	}
+	p->n_left--;
+	hashindex_put(&p->by_address, hash_u64(at), (uint32_t)p->pages.n - 1);
+	return &p->pages.v[p->pages.n - 1];
+}
+
+static struct runtime_page *page_at(struct runtime_pages *p, uint64_t at)
+{
+	struct runtime_page *page = find(p, at);
+	if (page || !(page = add(p, at)))
+		return page;
+	page->is_read = runtime_memory_read(p->memory, at, page->bytes, RUNTIME_PAGE_BYTES);
+	return page;
+}
+
+bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes)
+{
+	if (at >= ADDRESS_MAX || n_bytes > ADDRESS_MAX)
+		return false;
+	for (size_t done = 0, n; done < n_bytes; done += n) {
+		size_t off = (at + done) % RUNTIME_PAGE_BYTES;
+		n = RUNTIME_PAGE_BYTES - off;
+		n = n < n_bytes - done ? n : n_bytes - done;
+		const struct runtime_page *page = page_at(p, at + done - off);
+		if (!page || !page->is_read)
+			return false;
+		memcpy((char *)buf + done, page->bytes + off, n);
+	}
+	return true;
+}

@@ -1,0 +1,38 @@
+#ifndef CPROF_SYMBOLIZE_RUNTIME_RUNTIME_PAGES_H
+#define CPROF_SYMBOLIZE_RUNTIME_RUNTIME_PAGES_H
+
+/*
+ * A program's memory in pages, for structures with many small parts that are near each other: each
+ * page is read once, until pages are forgotten; at the latest when there are too many.  How much is
+ * read at most is fixed, so that a program with hostile pointers cannot make its reader busy.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hashindex.h"
+#include "base/vec.h"
+
+struct runtime_memory;
+
+#define RUNTIME_PAGE_BYTES 4096u
+
+struct runtime_pages {
+	const struct runtime_memory *memory;    /* borrowed */
+	uint64_t n_left;                /* pages that may still be read; the caller's */
+	/* Private: of each page the part that could be read. */
+	VEC(struct runtime_page { uint64_t at; uint8_t *bytes; bool is_read; }) pages;
+	struct hashindex by_address;
+};
+
+void runtime_pages_init(struct runtime_pages *p, const struct runtime_memory *m, uint64_t n_left);
+void runtime_pages_done(struct runtime_pages *p);
+
+/* Forgets all pages, but not how many may be read. */
+void runtime_pages_forget(struct runtime_pages *p);
+
+/* False: not all of it can be read, or no more may be. */
+bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes);
+
+#endif
