@@ -70,6 +70,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	    dso_table_init(&g->dsos, &g->budget) < 0 ||
 	    procs_init(&g->procs, &g->budget, &g->strings, &g->dsos, o->host) < 0 ||
 	    frames_init(&g->frames, &g->budget) < 0 || stacks_init(&g->stacks, &g->budget) < 0 ||
+	    vfuncs_init(&g->vfuncs, &g->budget) < 0 ||
 	    labels_init(&g->labels, &g->budget) < 0 || counts_init(&g->counts, &g->budget) < 0 ||
 	    stack_walk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
 			   o->host, o->max_stack, o->machine, o->max_depth) < 0 ||
@@ -107,6 +108,7 @@ void engine_done(struct engine *g)
 	counts_done(&g->counts);
 	labels_done(&g->labels);
 	stacks_done(&g->stacks);
+	vfuncs_done(&g->vfuncs);
 	frames_done(&g->frames);
 	procs_done(&g->procs);
 	dso_table_done(&g->dsos);

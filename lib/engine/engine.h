@@ -14,6 +14,7 @@
 #include "agg/frames.h"
 #include "agg/labels.h"
 #include "agg/stacks.h"
+#include "agg/vfuncs.h"
 #include "base/budget.h"
 #include "base/strtab.h"
 #include "base/vec.h"
@@ -98,6 +99,7 @@ struct engine {
 	struct targets targets;
 	struct frames frames;
 	struct stacks stacks;
+	struct vfuncs vfuncs;
 	struct labels labels;
 	struct applabels app;        /* only with a host */
 	struct counts counts;

@@ -152,6 +152,33 @@ static void count_named(const struct engine *g, struct names *n, const struct by
 	}
 }
 
+/* The functions of an interpreter; the engine knows their names. */
+static int name_vfuncs(struct engine *g, struct names *n, struct symaddr *addr, size_t n_addr,
+		       struct symbolizer_has *ret_has)
+{
+	for (size_t i = 0; i < n_addr; i++) {
+		uint32_t line;
+		const struct vfunc *f = vfuncs_at(&g->vfuncs, addr[i].vaddr, &line);
+		struct symline l = { .line = line };
+		if (!f || n->lines.n >= UINT32_MAX || !VEC_RESERVE(&n->lines, 1))
+			return -ENOMEM;
+		l.name = l.linkage = strtab_add_cstr(&g->strings,
+						     strtab_get(&g->vfuncs.strings, f->name));
+		l.file = strtab_add_cstr(&g->strings, strtab_get(&g->vfuncs.strings, f->file));
+		l.start_line = f->first_line;
+		if (!l.name)
+			return -ENOMEM;
+		addr[i].first_line = (uint32_t)n->lines.n;
+		addr[i].n_lines = 1;
+		addr[i].source = SYMBOLIZER_RUNTIME;
+		n->lines.v[n->lines.n++] = l;
+	}
+	*ret_has = (struct symbolizer_has){
+		.functions = true, .filenames = true, .line_numbers = true,
+	};
+	return 0;
+}
+
 /* A made-up name of kernel code has the address in the profile, and its mapping's name. */
 static bool set_made_up_name(struct engine *g, struct names *n, const char *file,
 			     const struct symaddr *a, uint64_t address)
@@ -198,7 +225,9 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 		own.fetched_fd = n->fetched[i].fd;
 		own.fetched_path = n->fetched[i].path ? n->fetched[i].path : "debuginfod";
 	}
-	int r = symbolizer_resolve(&own, d, addr, n_list, &n->lines, &g->strings, &has);
+	int r = d->key.kind == DSO_RUNTIME ?
+			name_vfuncs(g, n, addr, n_list, &has) :
+			symbolizer_resolve(&own, d, addr, n_list, &n->lines, &g->strings, &has);
 	if (r < 0)
 		return r;
 	uint32_t m = NAMES_NO_MAPPING;

@@ -40,7 +40,8 @@
 
 static bool keyed_by_path(const struct dso_key *key)
 {
-	return key->kind == DSO_MODULE || key->kind == DSO_PSEUDO ||
+	return key->kind == DSO_MODULE || key->kind == DSO_RUNTIME ||
+	       key->kind == DSO_PSEUDO ||
 	       (key->kind == DSO_ELF && key->ino == 0);
 }
 

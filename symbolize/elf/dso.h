@@ -24,6 +24,7 @@ enum dso_kind {
 	DSO_ANON,     /* executable memory without a file: JIT code; path "[jit]" or "//anon" */
 	DSO_KERNEL,   /* [kernel.kallsyms]: one per session */
 	DSO_MODULE,   /* a kernel module, path "[name]" */
+	DSO_RUNTIME,  /* functions that an interpreter executes (agg/vfuncs.h): "[python 3.11.2]" */
 	DSO_PSEUDO,   /* frames that are not code: "[truncated]", "[lost samples]" */
 };
 
@@ -80,8 +81,8 @@ struct dso_table {
 int dso_table_init(struct dso_table *t, struct budget *budget);
 void dso_table_done(struct dso_table *t);
 
-/* The DSO with that key, or NULL.  The path is compared for DSO_MODULE, DSO_PSEUDO, and for DSO_ELF
- * with inode 0 (perf.data with build ids in place of inodes). */
+/* The DSO with that key, or NULL.  The path is compared for DSO_MODULE, DSO_RUNTIME, DSO_PSEUDO,
+ * and for DSO_ELF with inode 0 (perf.data with build ids in place of inodes). */
 struct dso *dso_table_find(const struct dso_table *t, const struct dso_key *key, const char *path);
 
 /* Adds a DSO (fd -1, contents not yet read).  NULL: out of memory. */

@@ -22,6 +22,8 @@ static int resolve_by_kind(struct symbolizer_batch *b, struct symaddr *addr, siz
 {
 	int r;
 	switch (b->d->key.kind) {
+	case DSO_RUNTIME:
+		return 0;
 	case DSO_PSEUDO:
 		return symbolizer_resolve_each(b, addr, n, symbolizer_resolve_pseudo);
 	case DSO_KERNEL:

@@ -86,8 +86,9 @@ struct symbolizer_has {
 
 /*
  * Resolves n addresses of one DSO, and leaves addr sorted by vaddr.  Every address gets at least
- * one line, unless o->only_addresses.  Lines are appended to lines, strings to strings.  Fails only
- * with -ENOMEM; a problem with a file means fewer names, and a log line.
+ * one line, unless o->only_addresses, or they are a DSO_RUNTIME's, whose names the caller knows.
+ * Lines are appended to lines, strings to strings.  Fails only with -ENOMEM; a problem with a file
+ * means fewer names, and a log line.
  */
 int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,
 		       struct symaddr *addr, size_t n, struct symlines *lines,
