@@ -15,8 +15,9 @@ OTHER_MEANING = {
     ("lib/view/html/html-source.c", "java"),    # source files to show
     ("lib/cprof.h", "goroutine"),               # the name of that kind
 }
-# Readers of one runtime's tasks, which no interface describes: only their kind of recorder uses them.
-OF_ONE_RUNTIME = ("lib/snapshot/go", "lib/recorder/kinds/kind-goroutines.c", "cmd/snapshot/snapshot-go")
+# Readers of one runtime's tasks, which no interface describes: only their kind of recorder uses them.  And what connects
+# a runtime to lib/interp.
+OF_ONE_RUNTIME = ("lib/interp/interp-python", "lib/snapshot/go", "lib/recorder/kinds/kind-goroutines.c", "cmd/snapshot/snapshot-go")
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 
 
