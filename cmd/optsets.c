@@ -26,6 +26,13 @@ const struct optwords optsets_realtime = {
 	.word = WORDS({ "auto", true, " (the default)" }, { "no", false }),
 };
 
+const struct optwords optsets_interpreter = {
+	.name = "interpreter",
+	.word = WORDS({ "auto", CPROF_INTERPRETER_AUTO, " (the default)" },
+		      { "mixed", CPROF_INTERPRETER_MIXED }, { "only", CPROF_INTERPRETER_ONLY },
+		      { "none", CPROF_INTERPRETER_NONE }),
+};
+
 const struct optwords optsets_stop = {
 	.name = "stop",
 	.word = WORDS({ "never", CPROF_STOP_NEVER, " (the default)" },
@@ -113,5 +120,6 @@ const struct optwords *const optwords_sets[] = {
 	&optsets_import_labels, &optsets_import_waits, &optsets_demangle, &optsets_debuginfod,
 	&optsets_control,
 	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,
-	&optsets_from, &optsets_consumers, &optsets_to, &optsets_stop, &optsets_go_format, NULL
+	&optsets_from, &optsets_consumers, &optsets_to, &optsets_stop, &optsets_interpreter,
+	&optsets_go_format, NULL
 };

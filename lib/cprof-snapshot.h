@@ -19,6 +19,12 @@ struct cprof_snapshot_window {
 	uint64_t n_stopped, stopped_ns; /* threads that were stopped; the longest stop of one */
 };
 
+/* Threads that execute Python functions. */
+struct cprof_snapshot_python {
+	uint64_t n, n_unknown;         /* whose functions are in their stacks, or unknown */
+	const char *text;              /* the version, or why they are unknown; "": neither */
+};
+
 struct cprof_snapshot_entry {
 	bool is_task;                  /* of a language's runtime: a goroutine; else a thread */
 	const char *quality;           /* "exact", "moved", "running", "heuristic", "unknown" */
@@ -67,6 +73,8 @@ void cprof_snapshot_frames(const struct cprof_recorder *r, uint32_t stack,
 			   void *ctx);
 
 void cprof_snapshot_window(const struct cprof_recorder *r, struct cprof_snapshot_window *ret);
+
+void cprof_snapshot_python(const struct cprof_recorder *r, struct cprof_snapshot_python *ret);
 
 /* How many entries have the i-th quality, or are missing or without a stack for the i-th reason.
  * Returns its name; NULL: there are no more. */

@@ -119,6 +119,14 @@ enum cprof_snapshot_stop {
 	CPROF_STOP_NEVER, CPROF_STOP_RUNNING, CPROF_STOP_ALL,
 };
 
+/* What stacks show of an interpreter: see cprof-languages(7). */
+enum cprof_interpreter {
+	CPROF_INTERPRETER_AUTO,        /* its functions, and native ones that say something */
+	CPROF_INTERPRETER_MIXED,       /* its functions, and all native ones */
+	CPROF_INTERPRETER_ONLY,        /* its functions, and the innermost native one */
+	CPROF_INTERPRETER_NONE,        /* native functions */
+};
+
 #define CPROF_READERS_MAX 256
 #define CPROF_READERS_AUTO UINT32_MAX
 
@@ -185,6 +193,7 @@ struct cprof_config {
 	/* Snapshots: only what has been waiting at least so long; 0: all. */
 	uint64_t min_wait_ns;
 	enum cprof_snapshot_stop snapshot_stop;  /* of kinds that take snapshots */
+	enum cprof_interpreter interpreter;      /* likewise, of threads */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */

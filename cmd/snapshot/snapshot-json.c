@@ -71,6 +71,16 @@ static void print_numbers(FILE *to, const struct cprof_recorder *r,
 	}
 }
 
+static void print_python(FILE *to, const struct cprof_recorder *r)
+{
+	struct cprof_snapshot_python p;
+	cprof_snapshot_python(r, &p);
+	fprintf(to, "\"python\":{\"threads\":%llu,\"unknown\":%llu,\"text\":",
+		(unsigned long long)p.n, (unsigned long long)p.n_unknown);
+	printable_json(to, p.text);
+	fputs("},", to);
+}
+
 void snapshot_json_print(FILE *to, const struct cprof_recorder *r)
 {
 	struct cprof_snapshot_window w;
@@ -81,7 +91,9 @@ void snapshot_json_print(FILE *to, const struct cprof_recorder *r)
 	print_numbers(to, r, cprof_snapshot_quality);
 	fputs("},\"lost\":{", to);
 	print_numbers(to, r, cprof_snapshot_loss);
-	fputs("},\"entries\":[", to);
+	fputs("},", to);
+	print_python(to, r);
+	fputs("\"entries\":[", to);
 	for (size_t i = 0; i < cprof_snapshot_n_entries(r); i++)
 		print_entry(to, r, i);
 	fputs("]}\n", to);

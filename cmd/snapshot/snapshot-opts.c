@@ -15,7 +15,7 @@
 
 enum {
 	OPT_CHILDREN = 256, OPT_STOP, OPT_TEXT, OPT_FOLD, OPT_JSON, OPT_REPEAT, OPT_EVERY,
-	OPT_LABEL, OPT_GOROUTINES, OPT_THREADS, OPT_OLDER, OPT_FORMAT,
+	OPT_LABEL, OPT_GOROUTINES, OPT_THREADS, OPT_OLDER, OPT_FORMAT, OPT_INTERPRETER,
 };
 
 static const struct argp_option options[] = {
@@ -32,6 +32,8 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "What:", 2 },
 	{ "goroutines", OPT_GOROUTINES, NULL, 0, "Goroutines; the default for Go programs", 2 },
 	{ "threads", OPT_THREADS, NULL, 0, "Threads, of Go programs, too", 2 },
+	{ "interpreter", OPT_INTERPRETER, "WHAT", 0,
+	  "Python functions alone, with native ones, or not at all: {interpreter}", 2 },
 	{ "older-than", OPT_OLDER, "TIME", 0,
 	  "Only goroutines that have been waiting for at least that time", 2 },
 
@@ -74,9 +76,10 @@ static void check_end(struct snapshot_opts *o, struct argp_state *state)
 	if (o->goroutines && o->threads)
 		argp_error(state, "--goroutines and --threads exclude each other");
 	bool are_goroutines = o->goroutines || o->go_format || o->config.min_wait_ns;
-	if (are_goroutines && (o->threads || o->tids.n || o->config.snapshot_stop))
-		argp_error(state, "--goroutines, --older-than and --format are for "
-			   "goroutines, which exclude --threads, -t and --stop");
+	if (are_goroutines && (o->threads || o->tids.n || o->config.snapshot_stop ||
+			       o->config.interpreter))
+		argp_error(state, "--goroutines, --older-than and --format are for goroutines, "
+			   "which exclude --threads, -t, --stop and --interpreter");
 	o->goroutines |= are_goroutines;
 	if (o->go_format && (o->text || o->fold || o->json || o->n_repeats > 1))
 		argp_error(state, "--format excludes --text, --fold, --json and --repeat");
@@ -111,6 +114,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_STOP:
 		c->snapshot_stop = (enum cprof_snapshot_stop)optwords_parse(&optsets_stop, state,
 									    "--stop", arg);
+		break;
+	case OPT_INTERPRETER:
+		c->interpreter = (enum cprof_interpreter)optwords_parse(
+			&optsets_interpreter, state, "--interpreter", arg);
 		break;
 	case OPT_REPEAT:
 		o->n_repeats = optparse_number(state, "--repeat", arg, 1, REPEATS_MAX);

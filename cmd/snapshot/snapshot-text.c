@@ -95,6 +95,20 @@ void snapshot_text_stack(FILE *to, const struct cprof_recorder *r, uint32_t stac
 	cprof_snapshot_frames(r, stack, print_frame, to);
 }
 
+static void print_python(FILE *to, const struct cprof_recorder *r)
+{
+	struct cprof_snapshot_python p;
+	cprof_snapshot_python(r, &p);
+	if (!p.n && !p.n_unknown && !*p.text)
+		return;
+	fprintf(to, "# Python functions of %llu threads", (unsigned long long)p.n);
+	if (p.n_unknown)
+		fprintf(to, ", unknown of %llu", (unsigned long long)p.n_unknown);
+	fputs(*p.text ? " (" : "", to);
+	printable_text(to, p.text);
+	fputs(*p.text ? ")\n" : "\n", to);
+}
+
 void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 {
 	struct cprof_snapshot_window w;
@@ -117,6 +131,7 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 	for (size_t i = 0; (name = cprof_snapshot_quality(r, i, &n)); i++)
 		if (n)
 			fprintf(to, "#   %llu %s\n", (unsigned long long)n, name);
+	print_python(to, r);
 	for (size_t i = 0; cprof_snapshot_loss(r, i, &n); i++)
 		if (n)
 			fprintf(to, "# not read: %llu %s %s\n", (unsigned long long)n, what,

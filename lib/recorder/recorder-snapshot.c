@@ -93,15 +93,18 @@ void cprof_snapshot_frames(const struct cprof_recorder *rec, uint32_t stack,
 			continue;
 		const struct names_frame *f = &n->frames.v[frame];
 		uint64_t vaddr = g->frames.v[frame].vaddr;
+		bool is_virtual = dso_get(&g->dsos, g->frames.v[frame].dso)->key.kind ==
+				  DSO_RUNTIME;
 		bool is_open = module_of(g, &g->frames.v[frame], &m);
 		uint64_t offset = is_open ? offset_of(&m, vaddr) : 0;
 		bool is_wrapper = is_open && runtime_file_is_wrapper(&m, vaddr);
 		for (uint32_t i = 0; i < f->n_lines; i++) {
 			const struct symline *l = &n->lines.v[f->first_line + i];
 			bool has_file = f->mapping != NAMES_NO_MAPPING;
+			bool has_code = has_file && !is_virtual;
 			struct cprof_snapshot_frame one = {
 				.function = text(rec, l->name), .file = text(rec, l->file),
-				.line = l->line, .address = has_file ? f->address : 0,
+				.line = l->line, .address = has_code ? f->address : 0,
 				.mapping = !has_file ? "" :
 					   text(rec, n->mappings.v[f->mapping].filename),
 				.is_inlined = i + 1 < f->n_lines, .offset = offset,
@@ -121,6 +124,12 @@ void cprof_snapshot_window(const struct cprof_recorder *rec, struct cprof_snapsh
 		.from_ns = s->from_ns, .to_ns = s->to_ns, .n_stopped = s->n_stopped,
 		.stopped_ns = s->stopped_ns,
 	};
+}
+
+void cprof_snapshot_python(const struct cprof_recorder *rec, struct cprof_snapshot_python *ret)
+{
+	const struct snapshot *s = snapshot_of(rec);
+	*ret = (struct cprof_snapshot_python){ s->n_python, s->n_no_python, s->python };
 }
 
 const char *cprof_snapshot_quality(const struct cprof_recorder *rec, size_t i, uint64_t *ret_n)

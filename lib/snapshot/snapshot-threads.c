@@ -12,6 +12,7 @@
 #include "base/host.h"
 #include "engine/engine.h"
 #include "event/evattr.h"
+#include "snapshot/pythons.h"
 #include "snapshot/refusal.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/syscalls.h"
@@ -212,6 +213,7 @@ void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thre
 		return;
 	struct snapshot_entry e = entry_of(t, thread, p);
 	snapshot_unwind(t->s, p, r, &stack);
+	pythons_note(t, pythons_look(t, thread, &stack));
 	e.stack = stack.id;
 	e.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC : SNAPSHOT_RUNNING;
 	e.state = string(t, threadtext_state('R'));
@@ -236,13 +238,36 @@ static void label_call(struct take *t, const struct threadscan_thread *thread)
 						    &thread->call, text));
 }
 
-static void add_waiting(struct take *t, const struct threadscan_thread *thread,
-			struct procs_process *p)
+/* A thread that moves all the time may be read so often until it does not. */
+#define ATTEMPTS_MAX 20u
+
+/* The stack of a waiting thread, and its Python functions.  These are read later than the stack; if
+ * the thread has moved since, both are read again. */
+static void find_stack(struct take *t, struct threadscan_thread *thread, struct procs_process *p,
+		       struct snapshot_stack *ret)
+{
+	size_t i = (size_t)(thread - t->scan.threads.v);
+	enum pythons_result r = PYTHONS_MOVED;
+	for (unsigned n = 0; n < ATTEMPTS_MAX && r == PYTHONS_MOVED; n++) {
+		struct threadscan_thread before = *thread;
+		if (n)
+			threadscan_again(&t->scan, i);
+		if (thread->look != THREADSCAN_STILL && thread->look != THREADSCAN_MOVED &&
+		    thread->look != THREADSCAN_STOPPED) {
+			*thread = before;
+			break;
+		}
+		unwind(t, thread, threadscan_stack(&t->scan, i), p, ret);
+		r = pythons_place(t, thread, ret);
+	}
+	pythons_note(t, r);
+}
+
+static void add_waiting(struct take *t, struct threadscan_thread *thread, struct procs_process *p)
 {
 	struct snapshot_entry e = entry_of(t, thread, p);
 	struct snapshot_stack stack;
-	unwind(t, thread, threadscan_stack(&t->scan, (size_t)(thread - t->scan.threads.v)), p,
-	       &stack);
+	find_stack(t, thread, p, &stack);
 	e.stack = stack.id;
 	e.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC :
 		    thread->look == THREADSCAN_STILL ? SNAPSHOT_EXACT :
@@ -328,6 +353,7 @@ static int take(struct take *t, struct err *e)
 	int r = add_processes(t, e);
 	if (r < 0)
 		return r;
+	t->pythons = pythons_new(t);
 	if (threadscan_take(&t->scan) < 0)
 		return err_errno(e, ENOMEM, "cannot take a snapshot");
 	threadscan_details(&t->scan);
@@ -357,6 +383,7 @@ int snapshot_threads_take(struct snapshot *s, const struct snapshot_threads *o, 
 	threadscan_init(&t.scan, o->host, &o->limits);
 	int r = take(&t, e);
 	waitclock_done(&t.clock);
+	pythons_free(t.pythons);
 	threadscan_done(&t.scan);
 	free(t.long_stack);
 	free(t.stopped);

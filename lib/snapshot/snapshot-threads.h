@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "event/evopen.h"
+#include "interp/interp.h"
 #include "snapshot/threadscan.h"
 
 struct err;
@@ -28,6 +29,7 @@ struct snapshot_threads {
 	const uint32_t *tid;            /* only these threads of the processes; NULL: all */
 	size_t n_tids;
 	enum snapshot_stop stop;
+	enum interp_mode interpreter;
 	struct threadscan_limits limits;
 };
 

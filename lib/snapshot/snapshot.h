@@ -75,6 +75,9 @@ struct snapshot {
 	uint64_t n_of[SNAPSHOT_N_QUALITIES];
 	uint64_t n_lost[SNAPSHOT_N_LOSSES];
 	uint64_t n_stopped, stopped_ns; /* threads that were stopped; the longest stop of one */
+	uint64_t n_python, n_no_python; /* threads that execute Python functions, which are in the
+					 * stack, or unknown */
+	char python[128];               /* the version, or why functions are unknown; "": none */
 	/* Private: labels of the next entry. */
 	struct label label[LABELS_PER_SET_MAX];
 	uint32_t n_labels;

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "event/evattr.h"
 #include "snapshot/oneshot.h"
+#include "snapshot/pythons.h"
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
@@ -138,6 +139,7 @@ static int stop_all(struct take *t)
 	size_t n_stopped = threadstop_begin(t->stopped, n);
 	take_stopped(t);
 	int r = threadscan_stacks(&t->scan);
+	pythons_read_stopped(t);
 	threadstop_end(t->stopped, n);
 	uint64_t to_ns = clock_monotonic_ns();
 	t->s->n_stopped = n_stopped;

@@ -13,6 +13,7 @@
 #include "snapshot/waitclock.h"
 
 struct arch;
+struct pythons;
 struct record;
 struct snapshot;
 
@@ -22,6 +23,7 @@ struct take {
 	struct threadscan scan;
 	struct waitclock clock;
 	uint8_t *long_stack;            /* THREADSCAN_STACK_BYTES_MAX; NULL: not needed yet */
+	struct pythons *pythons;        /* NULL: no memory, or not wanted */
 	bool is_long;                   /* more than the first copy was needed for the last stack */
 	struct threadstop_thread *stopped;  /* see take_regs; NULL: none */
 	const struct arch *arch;

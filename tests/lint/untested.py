@@ -105,6 +105,7 @@ COVERED.update({
     "lib/snapshot/gotarget": ("tests/live/goroutines.sh", "it opens real Go programs"),
     "symbolize/runtime/go-dwarf": ("tests/live/goroutines.sh", "it reads debug information of Go's compiler"),
     "symbolize/runtime/go-proof": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
+    "lib/snapshot/pythons": ("tests/live/snapshot-python.sh", "it reads real programs"),
     "symbolize/runtime/python-glue": (UNIT + "symbolize/runtime/test-python-program.c", "a list of names"),
     "symbolize/runtime/go-places": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
     "symbolize/runtime/go-switch": ("tests/live/golang.sh", "it follows stacks of real Go programs"),

@@ -155,6 +155,14 @@ static void describe(struct kind_session *k, const struct kind_snapshot *state)
 		if (s->n_lost[i])
 			say(k, "losses: %llu threads %s", (unsigned long long)s->n_lost[i],
 			    snapshot_loss_words((enum snapshot_loss)i));
+	if (s->n_python)
+		say(k, "snapshot: Python functions of %llu threads",
+		    (unsigned long long)s->n_python);
+	if (s->n_no_python)
+		say(k, "snapshot: unknown Python functions of %llu threads",
+		    (unsigned long long)s->n_no_python);
+	if (*s->python)
+		say(k, "snapshot: Python %s", s->python);
 	if (s->n_stopped)
 		say(k, "snapshot: %llu threads were stopped, the longest for %.3f ms",
 		    (unsigned long long)s->n_stopped, (double)s->stopped_ns / 1e6);
@@ -189,6 +197,7 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 		.pid = state->pids.v, .n_pids = state->pids.n,
 		.tid = state->tids.n ? state->tids.v : NULL, .n_tids = state->tids.n,
 		.stop = (enum snapshot_stop)k->config->snapshot_stop,
+		.interpreter = (enum interp_mode)k->config->interpreter,
 		.limits = limits_of(k->config),
 	}, e);
 	if (r < 0)
