@@ -7,12 +7,13 @@
 #define WITHOUT_COPIES (2 * MIB)
 /* 60 ms of 64 KiB at the default rate, or 50 ms of 8 KiB at 10 kHz. */
 #define WITH_COPIES (4 * MIB)
-/* 25 ms of 64 KiB at 5 kHz, or of 16 KiB at 20 kHz.  At lower rates the smaller ring suffices.  At
- * higher ones the copies stay small, and a larger ring, which does not fit into caches, costs 2 %
- * of the target's time at 100 kHz. */
+/* 25 ms of 64 KiB at 5 kHz, or of 16 KiB at 20 kHz.  At lower rates the smaller ring suffices. */
 #define FAST_COPIES (8 * MIB)
 #define FAST_HZ_MIN 1600u
 #define FAST_HZ_MAX 25000u
+/* 36 ms of 8 KiB at 50 kHz: the reader needs so long for the files of a program that starts.  It
+ * costs 2 % of the target's time at 100 kHz, because it does not fit into caches. */
+#define FASTER_COPIES (16 * MIB)
 /* 2 s of 8 KiB at 999 Hz, for callers that may drain only at the end. */
 #define SELDOM_READ (16 * MIB)
 
@@ -30,6 +31,7 @@ static bool is_fast(uint64_t rate_hz)
 uint64_t ringsize_choose(const struct ringsize *z)
 {
 	uint64_t bytes = !z->has_copies ? WITHOUT_COPIES
+		       : z->rate_hz > FAST_HZ_MAX ? FASTER_COPIES
 		       : is_fast(z->rate_hz) ? FAST_COPIES : WITH_COPIES;
 	if (z->is_seldom_read && z->has_copies)
 		bytes = SELDOM_READ;
