@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define TRUST_NS 2000000u
+#define TRUSTED_N 8u
 #define STATUS_BYTES 2048u
 
 struct remotemem {
@@ -32,8 +33,9 @@ struct remotemem {
 	struct memhelper *helper;
 	uint32_t stuck[HELPER_STUCK_MAX];
 	struct remotemem_stats stats;
-	uint32_t trusted;              /* 0: none */
-	uint64_t trusted_ns;
+	/* Those that were found to be ours lately, by id: unwinding reads by thread, and names are
+	 * read by process.  id 0: none. */
+	struct { uint32_t id; uint64_t at_ns; } trusted[TRUSTED_N];
 };
 
 /* ---- /proc ---------------------------------------------------------------------------- */
@@ -88,14 +90,15 @@ static bool is_trusted(struct remotemem *m, uint32_t id)
 	uint64_t now_ns = clock_monotonic_ns();
 	if (id == (uint32_t)getpid())
 		return true;
-	if (m->trusted == id && now_ns - m->trusted_ns < TRUST_NS)
+	if (m->trusted[id % TRUSTED_N].id == id &&
+	    now_ns - m->trusted[id % TRUSTED_N].at_ns < TRUST_NS)
 		return true;
-	m->trusted = 0;
+	m->trusted[id % TRUSTED_N].id = 0;
 	if (!has_our_user(m, id) || !has_our_namespace(m, id, "pid") ||
 	    !has_our_namespace(m, id, "user"))
 		return false;
-	m->trusted = id;
-	m->trusted_ns = now_ns;
+	m->trusted[id % TRUSTED_N].id = id;
+	m->trusted[id % TRUSTED_N].at_ns = now_ns;
 	return true;
 }
 

@@ -116,11 +116,12 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 }
 
 /* Reads code that is in no file from the process while it runs.  A main thread that has exited has
- * no memory, and the sampled thread may have exited, too. */
+ * no memory, and the sampled thread may have exited, too.  The process comes first, because names
+ * are read from it as well, and remotemem.c checks whose memory each id has. */
 static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 {
 	const struct lookup *l = ctx;
-	const uint32_t id[] = { l->tid, l->pid };
+	const uint32_t id[] = { l->pid, l->tid };
 	for (unsigned i = 0; l->u->host && i < 2; i++) {
 		long n = remotemem_read_file(l->u->host->memory, id[i], buf, n_bytes, pc);
 		if (n > 0)
