@@ -15,6 +15,7 @@
 
 struct arena_block;
 struct budget;
+struct jitcalls;
 
 struct jitcode_line {                  /* the source line of the code from off on */
 	uint32_t off;                  /* relative to the code's start */
@@ -58,6 +59,8 @@ struct jitcode {
 struct jitcode_view {
 	const struct jitcode *code;
 	uint64_t at_ns;
+	const struct jitcalls *calls;  /* what code does not have; NULL: nothing */
+	uint32_t layer;                /* of calls */
 };
 #define JITCODE_VIEWS_MAX 4            /* of one process: its own, its ancestors' */
 

@@ -5,6 +5,7 @@
 #include "symbolize/name/symbolizer-private.h"
 
 #include "base/strtab.h"
+#include "symbolize/jit/jitcalls.h"
 #include "symbolize/jit/jitcode.h"
 
 #include <inttypes.h>
@@ -57,7 +58,31 @@ static bool add_jit_entry(struct symbolizer_batch *b, struct symaddr *a,
 	return symbolizer_set_names(b, e->name, &line) && symbolizer_add_line(b, a, &line);
 }
 
-/* Memory without a file: named by its JIT compiler, else by its region. */
+static bool add_call(struct symbolizer_batch *b, struct symaddr *a, const struct jitcalls *j,
+		     const struct jitcalls_call *c)
+{
+	const char *linkage = strtab_get(&j->strings, c->linkage ? c->linkage : c->name);
+	struct symline line = {
+		.name = strtab_add_cstr(b->strings, strtab_get(&j->strings, c->name)),
+		.linkage = strtab_add_cstr(b->strings, linkage), .line = c->line,
+	};
+	if (c->file)
+		line.file = strtab_add_cstr(b->strings, strtab_get(&j->strings, c->file));
+	return line.name && line.linkage && symbolizer_add_line(b, a, &line);
+}
+
+/* False: no memory. */
+static bool add_calls(struct symbolizer_batch *b, struct symaddr *a, const struct jitcalls *j,
+		      const struct jitcalls_place *p)
+{
+	a->source = SYMBOLIZER_JIT;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (!add_call(b, a, j, &j->call.v[p->first + i]))
+			return false;
+	return true;
+}
+
+/* Memory without a file: named by its JIT compiler, by its runtime, else by its region. */
 bool symbolizer_resolve_memory(struct symbolizer_batch *b, struct symaddr *a)
 {
 	const struct jitcode_region *region = NULL;
@@ -66,6 +91,10 @@ bool symbolizer_resolve_memory(struct symbolizer_batch *b, struct symaddr *a)
 		const struct jitcode_entry *e = jitcode_find(jit->code, a->vaddr, jit->at_ns);
 		if (e)
 			return add_jit_entry(b, a, e);
+		const struct jitcalls_place *p =
+			jit->calls ? jitcalls_find(jit->calls, jit->layer, a->vaddr) : NULL;
+		if (p)
+			return add_calls(b, a, jit->calls, p);
 		if (!region)
 			region = jitcode_find_region(jit->code, a->vaddr);
 	}
