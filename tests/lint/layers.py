@@ -29,7 +29,7 @@ ALLOWED = {
     "lib/source": ["base", "event"],
     "lib/source/live": ["base", "event", "source"],
     "lib/source/perfdata": ["base", "event", "source"],
-    "lib/proc": ["base", "source/record.h", "symbolize/elf/dso.h", "symbolize/cfi/cfi.h", "symbolize/runtime/module.h",
+    "lib/proc": ["base", "source/record.h", "symbolize/elf/dso.h", "symbolize/cfi/cfi.h", "symbolize/runtime",
                  "symbolize/jit"],
     "lib/stack": ["base", "agg", "proc", "source/record.h", "symbolize/arch/arch.h", "symbolize/elf", "symbolize/cfi", "symbolize/unwind",
                   "symbolize/runtime"],

@@ -1,0 +1,90 @@
+#include "proc/jitlive.h"
+
+#include "proc/livecode.h"
+#include "proc/procs-space.h"
+#include "symbolize/cfi/cfi.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/runtime/runtime.h"
+
+#include <string.h>
+
+/*
+ * A stack that looks like the thread's last one is not looked up again, nor are its pieces of code
+ * proven then.  So all stacks are looked up this often, and livecode.c proves what was met within
+ * more than twice that time.
+ */
+#define RENEW_NS 500000000u
+
+void jitlive_done(struct jitlive *l)
+{
+	VEC_FREE(&l->dso);
+	*l = (struct jitlive){ .process = NULL };
+}
+
+static const struct procs_map *find_library(const struct dso_table *dsos,
+					    const struct procs_space *space,
+					    const struct runtime **ret)
+{
+	for (size_t i = 0; i < space->map.n; i++) {
+		const struct runtime *r =
+			runtime_of_library(dso_get(dsos, space->map.v[i].dso)->path);
+		*ret = r;
+		if (r && r->code)
+			return &space->map.v[i];
+	}
+	return NULL;
+}
+
+static void open_library(struct jitlive *l, const struct dso_table *dsos,
+			 const struct procs_map *m, const struct runtime *runtime)
+{
+	const struct dso *d = dso_get(dsos, m->dso);
+	struct cfi *c = NULL;
+	uint64_t vaddr;
+	bool is_placed = dso_vaddr(d, m->pgoff, &vaddr);
+	if (is_placed && dsokeep_has_file(d) && d->is_elf && cfi_open_dso(d, &c) < 0)
+		c = NULL;
+	livecode_open(l->process, runtime, c, m->start - vaddr);
+	cfi_close(c);
+}
+
+void jitlive_look(struct jitlive *l, struct livecode *all, const struct dso_table *dsos,
+		  const struct procs_space *space, uint32_t pid, uint64_t start_ns)
+{
+	const struct runtime *runtime;
+	bool is_same = l->searched == (uint64_t)space->n_changes + 1;
+	if (l->process ? !livecode_wants(l->process) : is_same)
+		return;
+	l->searched = (uint64_t)space->n_changes + 1;
+	const struct procs_map *m = find_library(dsos, space, &runtime);
+	if (m && !l->process)
+		l->process = livecode_of(all, pid, start_ns);
+	if (m && l->process && livecode_wants(l->process))
+		open_library(l, dsos, m, runtime);
+}
+
+bool jitlive_is_renewed(struct jitlive *l, uint64_t now_ns)
+{
+	uint32_t n = livecode_check(l->process);
+	if (n == l->n_renewals && now_ns - l->renewed_ns < RENEW_NS)
+		return false;
+	l->n_renewals = n;
+	l->renewed_ns = now_ns;
+	return true;
+}
+
+uint32_t jitlive_dso(struct jitlive *l, struct dso_table *dsos, uint32_t pid, uint64_t ino,
+		     uint32_t layer)
+{
+	struct dso_key key = { .kind = DSO_ANON, .pid = pid, .ino = ino };
+	size_t n = l->dso.n;
+	if (!VEC_EXTEND(&l->dso, layer))
+		return UINT32_MAX;
+	for (; n < l->dso.n; n++)
+		l->dso.v[n] = UINT32_MAX;
+	if (l->dso.v[layer - 1] == UINT32_MAX) {
+		const struct dso *d = dso_table_add(dsos, &key, "[jit]");
+		l->dso.v[layer - 1] = d ? d->id : UINT32_MAX;
+	}
+	return l->dso.v[layer - 1];
+}

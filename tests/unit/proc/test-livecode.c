@@ -1,0 +1,208 @@
+/* Names of the code of a JVM whose memory is this test's own, and code that replaces other code. */
+
+#include "base/clock.h"
+#include "base/remotemem.h"
+#include "proc/livecode.h"
+#include "symbolize/jit/jitcalls.h"
+#include "symbolize/runtime/runtime-private.h"
+#include "tests/unit/tap.h"
+#include "tests/unit/symbolize/hotspotvm.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#define STARTED_NS 1000u
+#define SECOND_NS 1000000000u
+
+static struct hotspotvm vm;
+static struct remotemem *memory;
+static struct livecode *live;
+static struct livecode_process *process;
+
+/* What is at the address of a JVM's memory. */
+static void *place(uint64_t at)
+{
+	return (void *)(uintptr_t)at;
+}
+
+static void put(uint64_t at, uint64_t value, size_t n_bytes)
+{
+	memcpy(place(at), &value, n_bytes);
+}
+
+static void start(uint64_t n_bytes_max)
+{
+	vm.version = 17;
+	if (!hotspotvm_init(&vm))
+		abort();
+	memcpy(place(HOTSPOTVM_BASE), vm.b, HOTSPOTVM_BYTES);
+	live = livecode_new(memory, n_bytes_max);
+	livecode_tick(live, SECOND_NS);
+	process = livecode_of(live, (uint32_t)getpid(), STARTED_NS);
+	if (livecode_wants(process))
+		livecode_open(process, &runtime_hotspot, vm.cfi, 0);
+}
+
+static void stop(void)
+{
+	livecode_free(live);
+	hotspotvm_done(&vm);
+}
+
+/* The next drain. */
+static uint32_t tick(void)
+{
+	livecode_tick(live, clock_monotonic_ns());
+	return livecode_check(process);
+}
+
+/* The innermost function at pc in its layer; "-": unknown. */
+static const char *at(uint64_t pc, uint64_t time_ns)
+{
+	static char text[128];
+	struct livecode_place p;
+	snprintf(text, sizeof(text), "-");
+	if (!livecode_at(process, pc, time_ns, &p))
+		return text;
+	const struct jitcalls *j = livecode_calls(process);
+	const struct jitcalls_place *found = jitcalls_find(j, p.layer, pc);
+	if (found)
+		snprintf(text, sizeof(text), "%u %s", p.layer,
+			 strtab_get(&j->strings, j->call.v[found->first].name));
+	return text;
+}
+
+/* Another method is compiled to the same place. */
+static void replace(uint32_t id, uint64_t method)
+{
+	put(HOTSPOTVM_BLOB + 72, id, 4);
+	put(HOTSPOTVM_BLOB + 64, method, 8);
+}
+
+static void names(void)
+{
+	struct livecode_place p;
+	start(1 << 20);
+	uint32_t before = tick();
+	tap_str(at(HOTSPOTVM_CODE + 0x40, clock_monotonic_ns()), "0 pack.Inner.step",
+		"an inlined method");
+	tap_str(at(HOTSPOTVM_CODE + 0x41, clock_monotonic_ns()), "0 pack.Outer.run", "a method");
+	tap_str(at(HOTSPOTVM_STUB_CODE, 1), "0 StubRoutines (1)", "a stub, at any time");
+	tap_str(at(HOTSPOTVM_HEAP + 0xf80, clock_monotonic_ns()), "-", "free memory");
+	tap_ok(livecode_find(process, HOTSPOTVM_CODE + 1, clock_monotonic_ns(), &p) &&
+	       p.frame_words == 6 && p.body_off == 0x18, "the size of its frame");
+	tap_int(livecode_timeout_ms(live, clock_monotonic_ns()), 5, "the next look is soon");
+	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), -1,
+		"but not if nothing is sampled");
+	tap_ok(tick() == before, "nothing has changed at the next drain");
+	stop();
+}
+
+static void replaced(void)
+{
+	start(1 << 20);
+	uint32_t before = tick();
+	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run", "old code");
+	replace(34, HOTSPOTVM_INNER);
+	put(HOTSPOTVM_BLOB + 84, 0, 4); /* nothing is inlined */
+	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run",
+		"in one drain code is looked at once");
+	tap_ok(tick() != before, "at the next drain the change is seen");
+	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "1 pack.Inner.step",
+		"new code is in another layer");
+	const struct jitcalls *j = livecode_calls(process);
+	const struct jitcalls_place *old = jitcalls_find(j, 0, HOTSPOTVM_CODE + 0x81);
+	tap_str(old ? strtab_get(&j->strings, j->call.v[old->first].name) : "-",
+		"pack.Outer.run", "and the old one keeps its name");
+	/* later, at an address that nobody has asked for lately */
+	replace(35, HOTSPOTVM_OUTER);
+	livecode_tick(live, clock_monotonic_ns() + 3 * SECOND_NS);
+	livecode_check(process);
+	tap_str(at(HOTSPOTVM_CODE + 0x82, clock_monotonic_ns()), "2 pack.Outer.run",
+		"code that was not met lately is proven when it is met");
+	tap_int((int)livecode_stats(live).n_replaced, 2, "both are counted");
+	stop();
+}
+
+static void late(void)
+{
+	start(1 << 20);
+	tick();
+	uint64_t before_ns = clock_monotonic_ns() - SECOND_NS;
+	tap_str(at(HOTSPOTVM_CODE + 0x81, before_ns), "-",
+		"code that may have come after the sample has no name");
+	tap_int((int)livecode_stats(live).n_late, 1, "it is counted");
+	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run",
+		"later samples have it");
+	/* compilation 34 was known at the last drain, so 33 is older than that */
+	uint64_t drain_ns = clock_monotonic_ns() - SECOND_NS / 2;
+	stop();
+	start(1 << 20);
+	replace(34, HOTSPOTVM_OUTER);
+	tick();
+	at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns());
+	livecode_tick(live, drain_ns);
+	livecode_check(process);
+	replace(33, HOTSPOTVM_OUTER);
+	livecode_tick(live, clock_monotonic_ns());
+	livecode_check(process);
+	tap_str(at(HOTSPOTVM_CODE + 0x81, drain_ns + 1), "1 pack.Outer.run",
+		"an older compilation than a known one is not late");
+	stop();
+}
+
+static void ends(void)
+{
+	start(1 << 20);
+	tick();
+	at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns());
+	livecode_end(process);
+	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "-", "a process that has ended");
+	tap_ok(jitcalls_find(livecode_calls(process), 0, HOTSPOTVM_CODE + 0x81),
+	       "names that are known stay");
+	tap_ok(livecode_of(live, (uint32_t)getpid(), STARTED_NS) == process, "it is the same");
+	tap_ok(livecode_of(live, (uint32_t)getpid(), STARTED_NS + 1) != process,
+	       "the next program of that process is another one");
+	stop();
+	start(1);
+	tick();
+	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "-", "without memory no names");
+	stop();
+}
+
+static void refused(void)
+{
+	vm.without = "_compile_id";
+	start(1 << 20);
+	for (unsigned int i = 1; i < 10; i++) {
+		livecode_tick(live, (1 + i) * SECOND_NS);
+		if (livecode_wants(process))
+			livecode_open(process, &runtime_hotspot, vm.cfi, 0);
+	}
+	vm.without = NULL;
+	tap_int((int)livecode_stats(live).n_unsupported, 1, "an unknown version is given up");
+	tap_ok(!livecode_wants(process), "after some tries");
+	tap_str(at(HOTSPOTVM_CODE, clock_monotonic_ns()), "-", "it has no names");
+	tap_int(livecode_timeout_ms(live, clock_monotonic_ns()), -1, "and costs no time");
+	stop();
+}
+
+int main(void)
+{
+	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	memory = remotemem_new(proc_fd);
+	void *p = mmap(place(HOTSPOTVM_BASE), HOTSPOTVM_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p == place(HOTSPOTVM_BASE) && memory) {
+		names();
+		replaced();
+		late();
+		ends();
+		refused();
+	} else {
+		tap_skip("livecode", "this machine does not map such low addresses");
+	}
+	remotemem_free(memory);
+	close(proc_fd);
+	return tap_done();
+}
