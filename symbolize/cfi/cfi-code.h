@@ -20,6 +20,7 @@ struct cfi_code {
 	/* Copies up to n bytes of code at `at` and returns how many. */
 	size_t (*read)(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes);
 	bool is_return;         /* the pc of cfi_code_rule is a return address */
+	uint32_t frame_words;   /* of JIT code, if the frame is complete at pc; 0: unknown */
 	/* Does the stack confirm the rule?  Called for each path to a return until it is true. */
 	bool (*accept)(void *ctx, const struct cfi_rule *rule);
 };

@@ -214,10 +214,8 @@ static void set_frame(const struct hotspot_layout *l, const uint8_t *b, struct r
 	uint64_t words = hotspot_get(b, l->blob_frame_size);
 	uint64_t complete = hotspot_get(b, l->blob_complete);
 	bool has_complete = l->blob_complete.n_bytes && complete <= code->n_bytes;
-	if (words >= 2 && words < INT16_MAX && has_complete) {
-		code->frame_words = (uint32_t)words;
-		code->body_off = (uint32_t)complete;
-	}
+	code->frame_words = words >= 2 && words < INT16_MAX ? (uint32_t)words : 0;
+	code->body_off = has_complete ? (uint32_t)complete : UINT32_MAX;
 }
 
 /* Of an nmethod.  False: its method cannot be read, as when its class has been unloaded. */
@@ -230,7 +228,6 @@ static bool read_method(const struct hotspot_layout *l, const struct runtime_mem
 	if (!method || !hotspot_method_read(l, m, method, &c->own))
 		return false;
 	read_tables(l, m, blob, b, c);
-	set_frame(l, b, code);
 	code->name = c->own.name;
 	code->linkage = c->own.linkage;
 	return true;
@@ -259,6 +256,7 @@ static bool read_blob(const struct hotspot_layout *l, const struct runtime_memor
 	code->start = r.start;
 	code->n_bytes = r.end - r.start;
 	code->name = c->name;
+	set_frame(l, b, code);
 	bool is_method = strcmp(c->name, "nmethod") == 0 ||
 			 strcmp(c->name, "native nmethod") == 0;
 	set_witness(code, blob, b, l->blob_name);

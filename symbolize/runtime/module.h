@@ -18,6 +18,10 @@ struct module {
 	uint64_t bias;                  /* vaddr = pc - bias, modulo 2^64 */
 	uint64_t id;                    /* of the file: files with equal ids have equal CFI */
 	bool is_jit;                    /* JIT code, which is in no file */
+	/* JIT code of a runtime that tells the size of its frames, from the stack pointer to the
+	 * caller's; 0: unknown.  is_body: pc is where the frame is complete. */
+	uint32_t frame_words;
+	bool is_body;
 };
 
 /* Finds the executable mapping that contains pc; false: nothing is mapped there. */

@@ -52,7 +52,7 @@ struct runtime_code {
 	const char *name;               /* the runtime's, as long as data */
 	const char *linkage;            /* or NULL */
 	uint32_t frame_words;           /* from the stack pointer to the caller's; 0: unknown */
-	uint32_t body_off;              /* from where on the frame is complete */
+	uint32_t body_off;              /* from where on it is complete; UINT32_MAX: unknown */
 	struct runtime_code_witness witness;
 	size_t n_held_bytes;            /* of memory that data takes */
 	void *data;

@@ -13,6 +13,8 @@
  * left to the rules by the frame pointer.  The epilogue is add $N, %rsp; pop %rbp; a safepoint
  * poll; ret.  Between the two, only a few intrinsics move the stack pointer.  The slow paths and
  * handlers after a method's end have the same frame.
+ *
+ * Where the JVM's own description of the code is known (hotspot-code.c), it has the frame's size.
  */
 
 #include "symbolize/runtime/runtime-private.h"
@@ -170,7 +172,12 @@ static bool hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
 		return false;
 	if (is_exact && hotspot_entering(c, pc, ret))
 		return ret->kind == CFI_PLAIN && c->accept(c->ctx, ret);
-	if (!hotspot_find(c, pc, &h) || h.has_fp || h.n_bytes > 8u * INT16_MAX - 16)
+	bool is_known = c->frame_words >= 2;
+	if (is_known)
+		h = (struct hotspot){ .n_bytes = 8 * (c->frame_words - 2) };
+	else if (!hotspot_find(c, pc, &h) || h.has_fp)
+		return false;
+	if (h.n_bytes > 8u * INT16_MAX - 16)
 		return false;
 	uint32_t left = is_exact ? hotspot_left(c, pc, &h) : 0;
 	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC | CFI_FLAG_JIT,
@@ -185,6 +192,9 @@ static bool hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
 		r.cfa_off8++;
 		is_so = c->accept(c->ctx, &r);
 	}
+	/* at a leaf the stack has confirmed it, and it does not change */
+	if (is_so && is_known)
+		r.flags &= (uint8_t)~(CFI_FLAG_HEURISTIC | CFI_FLAG_JIT);
 	if (is_so)
 		*ret = r;
 	return is_so;

@@ -464,7 +464,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 	struct code_at c = { .w = w, .m = m };
 	struct cfi_code code = { .arch = w->arch, .ctx = &c, .read = code_read_at,
 		.is_return = !(w->frame[w->n - 1].flags & UNWIND_FRAME_EXACT),
-		.accept = code_accept };
+		.frame_words = m->is_body ? m->frame_words : 0, .accept = code_accept };
 	struct cfi_rule r;
 	*ret_is_final = true;
 	if (code_is_laid_out(w, m))

@@ -6,6 +6,8 @@
  * - the return is a few bytes after the call, as in Python's trampolines, which keep no frame
  *   pointer.
  *
+ * A runtime that describes its frames is believed; only at the leaf the frame may not be complete.
+ *
  * Following JIT code further is of less use, because other code may replace it at the same address.
  */
 
@@ -32,12 +34,24 @@ static bool jit_has_fp(const struct unwind_walk *w)
 #define JIT_BEFORE_MAX 8u
 #define JIT_BEHIND_MAX 32u
 
+/* The rule where the runtime tells the size of the frame, in which the caller's frame pointer is
+ * next to the return address. */
+static struct cfi_rule jit_known_rule(uint32_t frame_words)
+{
+	return (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_FP_SAVED, .ra_off8 = -1,
+				  .cfa_off8 = (int16_t)frame_words, .fp_off8 = -2 };
+}
+
 struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 				const struct cfi_code *code, const bool *is_open,
 				bool *ret_is_final)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	bool is_exact = f->flags & UNWIND_FRAME_EXACT, pushes_ra = arch_pushes_ra(w->arch);
+	if (!is_exact && m->frame_words && pushes_ra) {
+		*ret_is_final = true;
+		return jit_known_rule(m->frame_words);
+	}
 	bool (*jit_rule)(const struct cfi_code *, uint64_t, bool, struct cfi_rule *) =
 		m->runtime ? m->runtime->jit_rule : NULL;
 	size_t n_before = w->arch->prologue_bytes_before;
