@@ -33,6 +33,11 @@ const struct optwords optsets_interpreter = {
 		      { "none", CPROF_INTERPRETER_NONE }),
 };
 
+const struct optwords optsets_runtime_names = {
+	.name = "runtime-names",
+	.word = WORDS({ "auto", true, " (the default)" }, { "off", false }),
+};
+
 const struct optwords optsets_stop = {
 	.name = "stop",
 	.word = WORDS({ "never", CPROF_STOP_NEVER, " (the default)" },
@@ -116,7 +121,8 @@ const struct optwords optsets_consumers = {
 };
 
 const struct optwords *const optwords_sets[] = {
-	&optsets_scope, &optsets_realtime, &optsets_callgraph, &optsets_labels,
+	&optsets_scope, &optsets_realtime, &optsets_runtime_names,
+	&optsets_callgraph, &optsets_labels,
 	&optsets_import_labels, &optsets_import_waits, &optsets_demangle, &optsets_debuginfod,
 	&optsets_control,
 	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,

@@ -7,6 +7,7 @@
 
 extern const struct optwords optsets_scope;          /* enum cprof_scope */
 extern const struct optwords optsets_realtime;       /* bool */
+extern const struct optwords optsets_runtime_names;  /* bool: auto */
 extern const struct optwords optsets_callgraph;      /* enum cprof_callgraph */
 extern const struct optwords optsets_labels;         /* enum cprof_label */
 extern const struct optwords optsets_import_labels;  /* the same, of recordings by perf */

@@ -194,6 +194,7 @@ struct cprof_config {
 	uint64_t min_wait_ns;
 	enum cprof_snapshot_stop snapshot_stop;  /* of kinds that take snapshots */
 	enum cprof_interpreter interpreter;      /* likewise, of threads */
+	bool no_runtime_names;         /* do not read names from the memory of language runtimes */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */

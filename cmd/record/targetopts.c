@@ -15,6 +15,7 @@ enum {
 	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
 	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_REALTIME, OPT_CHILDREN,
 	OPT_NO_COMMAND_LINE, OPT_THREADS, OPT_NO_BPF, OPT_OFF_CPU_MIN, OPT_SWITCH_RATE,
+	OPT_RUNTIME_NAMES,
 };
 
 static const struct argp_option options[] = {
@@ -55,6 +56,8 @@ static const struct argp_option options[] = {
 	{ "max-depth", OPT_MAX_DEPTH, "N", 0,
 	  "Deepest user stack to unwind by CFI, in frames; default: 16384", 2 },
 
+	{ "runtime-names", OPT_RUNTIME_NAMES, "WHEN", 0,
+	  "Read the names of Java functions from the memory of the JVM: {runtime-names}", 4 },
 	{ "no-command-line", OPT_NO_COMMAND_LINE, NULL, 0,
 	  "Leave the command line, which may have secrets, out of the profile", 4 },
 
@@ -165,6 +168,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_REALTIME:
 		o->is_normal = !optwords_parse(&optsets_realtime, state, "--realtime", arg);
+		break;
+	case OPT_RUNTIME_NAMES:
+		c->no_runtime_names = !optwords_parse(&optsets_runtime_names, state,
+						      "--runtime-names", arg);
 		break;
 	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;
 	case ARGP_KEY_ARG:

@@ -83,6 +83,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	g->reread.host = o->host;
 	jitcode_init(&g->kernel_code, &g->budget);
 	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
+	g->jit.live = o->live;
 	g->walk.user.jit = &g->jit;
 	if (o->host) {
 		applabels_init(&g->app, &g->budget, &g->strings, &g->labels, &g->dsos, o->host);

@@ -32,7 +32,6 @@
 #include "labels/samplelabels.h"
 #include "source/share.h"
 #include "stack/stack-walk.h"
-#include "symbolize/jit/jitcode.h"
 #include "engine/targets.h"
 #include "engine/unwound.h"
 #include "engine/waits.h"
@@ -43,6 +42,7 @@ struct err;
 struct engine_options {
 	size_t max_memory_bytes;
 	const struct host *host;     /* NULL: a replay, which reads nothing on this machine */
+	struct livecode *live;       /* borrowed; NULL: names are not read from memory */
 	size_t n_events;
 	const uint64_t *period;      /* per event, for samples without one; borrowed */
 	const uint32_t *output;      /* per event: the profile it belongs to; NULL: its own */

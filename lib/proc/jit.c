@@ -18,6 +18,8 @@
 #include "base/path.h"
 #include "proc/jitcfi.h"
 #include "proc/jitfile.h"
+#include "proc/jitlive.h"
+#include "proc/livecode.h"
 #include "proc/procs.h"
 #include "proc/jitread.h"
 #include "source/record.h"
@@ -39,6 +41,7 @@
 #define LATE_GENERATION_PART 16u
 #define GENERATIONS_MAX (1u << 20)
 #define PROCESS_SHIFT 24               /* in the key of a DSO, above the generation */
+#define LAYER_BIT (1u << 23)           /* in the key: not a generation, but a layer */
 #define OPEN_MAX 256u                  /* processes whose files are kept open */
 
 /* At once, for all processes together: the rings fill meanwhile. */
@@ -68,6 +71,7 @@ struct jit_process {
 	struct jitread read;
 	VEC(struct jit_generation) generation;
 	VEC(struct jit_cfi) cfi;       /* by entry of the code; opened on demand */
+	struct jitlive live;
 	bool has_ended;                /* only the rest of its files is still read */
 	bool is_closed;
 	bool is_unread;                /* counted as such */
@@ -86,6 +90,7 @@ static void process_free(struct jit_process *x)
 	VEC_FREE(&x->cfi);
 	jitread_done(&x->read);
 	VEC_FREE(&x->generation);
+	jitlive_done(&x->live);
 	free(x);
 }
 
@@ -148,7 +153,12 @@ void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_
 	j->now_ns = time_ns;
 	if (!s->jit)
 		return;
-	const struct jit_process *x = j->process.v[s->jit - 1];
+	struct jit_process *x = j->process.v[s->jit - 1];
+	if (j->live && !x->has_ended) {
+		jitlive_look(&x->live, j->live, j->dsos, s, x->pid, x->start_ns);
+		if (x->live.process && jitlive_is_renewed(&x->live, time_ns))
+			procs_renew(procs, p);
+	}
 	if (s->jit_n != x->read.code.n) {
 		/* As far as anybody can tell, the CFI is new. */
 		s->jit_n = x->read.code.n;
@@ -161,6 +171,27 @@ void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_
 		return;
 	s->jit_dso = x->generation.v[i - 1].dso;
 	procs_renew(procs, p);
+}
+
+/* ---- layers ---------------------------------------------------------------- */
+
+static uint32_t layer_dso(struct jit *j, struct jit_process *x, uint32_t layer)
+{
+	uint64_t ino = (uint64_t)x->number << PROCESS_SHIFT | LAYER_BIT | layer;
+	return layer < LAYER_BIT ? jitlive_dso(&x->live, j->dsos, x->pid, ino, layer) :
+				   UINT32_MAX;
+}
+
+uint32_t jit_dso(struct jit *j, const struct procs_space *space, uint64_t pc)
+{
+	struct jit_process *x = j->process.v[space->jit - 1];
+	struct livecode_place place;
+	/* the user's files come first */
+	if (!x->live.process || jitcode_find(&x->read.code, pc, j->now_ns) ||
+	    !livecode_at(x->live.process, pc, j->now_ns, &place) || place.layer == 0)
+		return space->jit_dso;
+	uint32_t dso = layer_dso(j, x, place.layer);
+	return dso == UINT32_MAX ? space->jit_dso : dso;
 }
 
 /* ---- processes ------------------------------------------------------------- */
@@ -329,6 +360,8 @@ void jit_feed(struct jit *j, struct procs *procs, const struct record *r)
 		struct jitread_limit limit = limit_from(now_ns);
 		jitread_end(&x->read);
 		x->has_ended = true;
+		if (x->live.process)
+			livecode_end(x->live.process);
 		poll_process(j, x, now_ns, &limit);
 	}
 	if (r->type == PERF_RECORD_COMM)
@@ -360,6 +393,17 @@ void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced)
 }
 
 /* ---- unwinding ------------------------------------------------------------- */
+
+void jit_find_frame(struct jit *j, const struct procs_space *space, uint64_t pc,
+		    struct module *ret)
+{
+	struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
+	struct livecode_place place;
+	if (!x || !x->live.process || !livecode_find(x->live.process, pc, j->now_ns, &place))
+		return;
+	ret->frame_words = place.frame_words;
+	ret->is_body = pc - place.start >= place.body_off;
+}
 
 bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_space *space,
 		     uint64_t pc, struct module *ret)
@@ -396,6 +440,9 @@ static bool has_used(const struct jit_process *x, const bool *used)
 	for (size_t i = 0; i < x->generation.n; i++)
 		if (used[x->generation.v[i].dso])
 			return true;
+	for (size_t i = 0; i < x->live.dso.n; i++)
+		if (x->live.dso.v[i] != UINT32_MAX && used[x->live.dso.v[i]])
+			return true;
 	return false;
 }
 
@@ -422,6 +469,9 @@ void jit_forget(struct jit *j, const struct procs *procs, bool *used)
 		struct jit_process *x = j->process.v[i];
 		for (size_t k = 0; x && x->is_used && k < x->generation.n; k++)
 			used[x->generation.v[k].dso] = true;
+		for (size_t k = 0; x && x->is_used && k < x->live.dso.n; k++)
+			if (x->live.dso.v[k] != UINT32_MAX)
+				used[x->live.dso.v[k]] = true;
 		if (x && !x->is_used) {
 			close_process(j, x);
 			j->n_known--;
@@ -440,13 +490,17 @@ size_t jit_views(const struct jit *j, const struct dso *d,
 {
 	size_t number = (size_t)(d->key.ino >> PROCESS_SHIFT), n = 0;
 	size_t next = (size_t)(d->key.ino & ((1u << PROCESS_SHIFT) - 1)) + 1;
+	uint32_t layer = d->key.ino & LAYER_BIT ? (uint32_t)(next - 1) & ~LAYER_BIT : 0;
 	if (d->key.kind != DSO_ANON || !number || number > j->process.n ||
 	    !j->process.v[number - 1])
 		return 0;
 	const struct jit_process *x = j->process.v[number - 1];
 	uint64_t at_ns = next < x->generation.n ? x->generation.v[next].start_ns - 1 : UINT64_MAX;
 	for (;;) {
-		view[n++] = (struct jitcode_view){ .code = &x->read.code, .at_ns = at_ns };
+		view[n++] = (struct jitcode_view){
+			.code = &x->read.code, .at_ns = at_ns, .layer = layer,
+			.calls = x->live.process ? livecode_calls(x->live.process) : NULL,
+		};
 		if (!x->parent || n == JITCODE_VIEWS_MAX)
 			return n;
 		if (at_ns > x->fork_ns)
@@ -481,19 +535,33 @@ static const struct jit_process *process_of(const struct jit *j, const struct ds
 	return j->process.v[number - 1];
 }
 
-const struct dso *jit_same(const struct jit *j, const struct jit *other, const struct dso *d)
+/* The same layer: all readers have the same ones. */
+static const struct dso *same_layer(struct jit *j, struct jit_process *x,
+				    const struct jit_process *of, size_t layer)
+{
+	x->live.process = of->live.process;
+	uint32_t dso = layer_dso(j, x, (uint32_t)layer);
+	return dso == UINT32_MAX ? NULL : dso_get(j->dsos, dso);
+}
+
+const struct dso *jit_same(struct jit *j, const struct jit *other, const struct dso *d)
 {
 	size_t generation;
-	const struct jit_process *of = process_of(other, d, &generation), *same = NULL;
+	const struct jit_process *of = process_of(other, d, &generation);
+	struct jit_process *same = NULL;
 	/* A process id has code anew after each exec, and when it is reused. */
 	for (size_t i = 0; of && i < j->process.n; i++) {
-		const struct jit_process *x = j->process.v[i];
+		struct jit_process *x = j->process.v[i];
 		if (x && x->pid == of->pid && x->start_ns <= of->start_ns &&
 		    (!same || x->start_ns >= same->start_ns))
 			same = x;
 	}
 	if (!same || !same->generation.n)
 		return NULL;
+	if (generation & LAYER_BIT)
+		return same_layer(j, same, of, generation & ~LAYER_BIT);
+	if (of->live.process)
+		same->live.process = of->live.process;
 	size_t i = same->generation.n, next = generation + 1;
 	uint64_t at_ns = next < of->generation.n ? of->generation.v[next].start_ns - 1 : UINT64_MAX;
 	while (i > 1 && same->generation.v[i - 1].start_ns > at_ns)
@@ -505,7 +573,10 @@ void jit_explain(const struct jit *j, const struct log *log)
 {
 	for (size_t i = 0; i < j->process.n; i++) {
 		const struct jit_process *x = j->process.v[i];
-		if (x)
+		/* names that are read from memory make files unnecessary */
+		if (x && (!x->live.process || x->read.code.n))
 			jitread_explain(&x->read, x->pid, x->generation.n, log);
 	}
+	if (j->live)
+		livecode_explain(j->live, log);
 }

@@ -21,6 +21,7 @@ struct dso;
 struct dso_table;
 struct host;
 struct jit_process;
+struct livecode;
 struct log;
 struct procs;
 struct procs_process;
@@ -32,6 +33,7 @@ struct jit {
 	struct budget *budget;
 	struct dso_table *dsos;
 	const struct host *host;       /* NULL: a replay, without files: does nothing */
+	struct livecode *live;         /* borrowed, the caller's; NULL: memory is not read */
 	VEC(struct jit_process *) process;  /* NULL: forgotten, the slot is free */
 	uint32_t n_known, n_ever;      /* processes; private: serials used so far */
 	uint32_t n_open;               /* processes whose files are open */
@@ -57,9 +59,17 @@ void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_
  */
 void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced);
 
+/* The DSO of the frame of pc in memory without a file, at the time of the last jit_at.  Reads what
+ * is there when it is new. */
+uint32_t jit_dso(struct jit *j, const struct procs_space *space, uint64_t pc);
+
 /* CFI of the JIT code at pc, in a recording of that architecture; false if none is known. */
 bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_space *space,
 		     uint64_t pc, struct module *ret);
+
+/* Sets what ret has of the frame of the code at pc. */
+void jit_find_frame(struct jit *j, const struct procs_space *space, uint64_t pc,
+		    struct module *ret);
 
 /* The places of a DSO_ANON's names, in the order of look-up: a forked process also has its parent's
  * code.  Returns their number. */
@@ -71,7 +81,7 @@ uint64_t jit_start_ns(const struct jit *j, const struct procs_process *p);
 
 /* The DSO of j for the code that d stands for in another struct jit, which has seen the same
  * processes; NULL: d is no such DSO, or j does not have it. */
-const struct dso *jit_same(const struct jit *j, const struct jit *other, const struct dso *d);
+const struct dso *jit_same(struct jit *j, const struct jit *other, const struct dso *d);
 
 /*
  * Forgets processes that have ended and whose code belongs to no DSO in used[]; sets used[] for the

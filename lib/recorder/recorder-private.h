@@ -43,6 +43,7 @@ struct cprof_recorder {
 	struct cost cost;
 	struct readers readers;
 	struct recorder_watch watch;
+	struct livecode *live;         /* NULL: names of JIT code are not read from memory */
 	struct names names;
 	uint32_t names_compactions;    /* the engine's gc.tables.n_runs that names belong to */
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */

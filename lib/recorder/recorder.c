@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "engine/gc-files.h"
+#include "proc/livecode.h"
 #include "recorder/allprocs.h"
 #include "recorder/setup.h"
 #include "source/record.h"
@@ -23,6 +24,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define LIVECODE_PART 8u               /* of --max-memory, for names that are read from memory */
 
 /* ---- life ------------------------------------------------------------------------ */
 
@@ -178,8 +181,10 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 {
 	const struct cprof_config *c = &rec->config;
 	const struct kind_session *k = &rec->session;
+	if (!c->no_runtime_names && k->host)
+		rec->live = livecode_new(k->host->memory, kind_max_memory(c) / LIVECODE_PART);
 	const struct engine_options o = {
-		.max_memory_bytes = kind_max_memory(c),
+		.max_memory_bytes = kind_max_memory(c), .live = rec->live,
 		.host = k->host, .machine = k->source->facts.arch,
 		.n_events = k->n_events, .output = rec->output, .pmu = rec->pmu,
 		.period = rec->period, .waits = rec->waits, .quantum_ns = rec->quantum_ns,
@@ -285,6 +290,7 @@ void cprof_recorder_free(struct cprof_recorder *rec)
 		slices_clear(&rec->slices);
 		engine_done(&rec->engine);
 	}
+	livecode_free(rec->live);
 	coverage_done(&rec->coverage);
 	for (size_t i = 0; i < rec->watch.n; i++)
 		close(rec->watch.pidfd[i]);
@@ -393,7 +399,10 @@ static int drain_source(struct cprof_recorder *rec, struct err *e)
 {
 	struct record record;
 	int r;
-	readers_poll_jit(&rec->readers, clock_monotonic_ns(), false);
+	uint64_t now_ns = clock_monotonic_ns();
+	readers_poll_jit(&rec->readers, now_ns, false);
+	if (rec->live)
+		livecode_tick(rec->live, now_ns);
 	if (rec->readers.n)
 		return readers_drain(&rec->readers, e);
 	while ((r = source_next(rec->session.source, &record, e)) == SOURCE_RECORD)
@@ -458,6 +467,9 @@ static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const in
 	if (n_fds)
 		memcpy(fd + rec->watch.n, fds, n_fds * sizeof(*fd));
 	timeout_ms = sooner_ms(timeout_ms, readers_labels_timeout_ms(&rec->readers));
+	if (rec->live)
+		timeout_ms = sooner_ms(timeout_ms,
+				       livecode_timeout_ms(rec->live, clock_monotonic_ns()));
 	if (rec->kind->timeout_ms)
 		timeout_ms = sooner_ms(timeout_ms, rec->kind->timeout_ms(&rec->session));
 	int r = source_wait(rec->session.source, timeout_ms, fd, n, ready);

@@ -100,8 +100,8 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	if (d->key.kind == DSO_ANON) {
 		ret->is_jit = true;
 		ret->runtime = runtime_of(l->u, l->space);
-		if (l->u->jit)
-			jit_find_module(l->u->jit, l->u->arch, l->space, pc, ret);
+		if (l->u->jit && !jit_find_module(l->u->jit, l->u->arch, l->space, pc, ret))
+			jit_find_frame(l->u->jit, l->space, pc, ret);
 		return true;
 	}
 	/* at exec the kernel first maps the loader as code including its data: an address outside

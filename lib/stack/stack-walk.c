@@ -18,6 +18,7 @@
 #include "base/budget.h"
 #include "base/hash.h"
 #include "base/strtab.h"
+#include "proc/jit.h"
 #include "proc/procs.h"
 #include "source/record.h"
 
@@ -181,7 +182,7 @@ static uint32_t look_up_user(struct stack_walk *w, struct procs_space *space, ui
 	if (d->key.kind != DSO_ANON)
 		dso_vaddr(d, pc - map->start + map->pgoff, &vaddr);
 	else if (d->key.pid && space->jit_dso)
-		dso = space->jit_dso;
+		dso = jit_dso(w->user.jit, space, pc);
 	return frames_add(w->frames, dso, vaddr, false);
 }
 

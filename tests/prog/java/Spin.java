@@ -1,0 +1,42 @@
+/*
+ * Usage: Spin SECONDS
+ *
+ * Works for that long, in loops, a recursion, an inlined method, and library code.
+ */
+public class Spin {
+	static long sink;
+
+	static long loop(long n) {
+		long s = 0;
+		for (long i = 0; i < n; i++)
+			s += i * i ^ s >> 3;
+		return s;
+	}
+
+	static long twice(long n) {
+		return loop(n) + loop(n);
+	}
+
+	static int fib(int n) {
+		return n < 2 ? n : fib(n - 1) + fib(n - 2);
+	}
+
+	static String text(int n) {
+		StringBuilder b = new StringBuilder();
+		for (int i = 0; i < n; i++)
+			b.append(i);
+		return b.toString();
+	}
+
+	static void round() {
+		sink += twice(20000);
+		sink += fib(18);
+		sink += text(300).length();
+	}
+
+	public static void main(String[] args) {
+		long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
+		while (System.nanoTime() < end)
+			round();
+	}
+}
