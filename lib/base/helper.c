@@ -173,7 +173,7 @@ bool helper_receive(int socket_fd, void *ret, size_t n, int *ret_fd)
 	struct iovec v = { ret, n };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control.bytes,
 			    .msg_controllen = sizeof(control.bytes) };
-	if (recvmsg(socket_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)n)
+	if (syscall(SYS_recvmsg, socket_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (long)n)
 		return false;
 	const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)

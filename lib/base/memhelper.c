@@ -3,7 +3,7 @@
  * says that they are there.
  */
 
-#include "base/memhelper.h"
+#include "base/memhelper-private.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -17,130 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MS 1000000ull
 #define STEP_MS 20
 #define ANSWER_NS (100 * MS)           /* while it waits */
 #define STARVED_NS (1000 * MS)         /* while it is ready to run, on a busy machine */
-#define DATA_BYTES (1u << 20)          /* of one answer */
-
-enum op { READ_MEMORY, READ_MEM_FILE, READ_TEXT, CONTINUE_TEXT, OPEN_LINK };
-
-struct exchange {
-	enum op op;
-	uint32_t id;
-	char path[MEMHELPER_PATH_BYTES];
-	uint32_t n_pieces;
-	size_t n_bytes;
-	long result;                   /* bytes or -errno; of OPEN_LINK 0 or -errno */
-	struct iovec piece[MEMHELPER_PIECES_MAX];
-	uint8_t data[DATA_BYTES];
-};
-
-struct memhelper {
-	int proc_fd;
-	pid_t pid;                     /* 0: none */
-	int socket_fd;
-	struct exchange *exchange;     /* NULL: none yet */
-	struct helper_cost cost;
-};
-
-/* ---- in the helper ---------------------------------------------------------------- */
-
-/*
- * The helper is a copy of this process at some time, and its pages are copied when we change ours.
- * It needs its code, its stack and the exchange; all else it does must be system calls.
- */
-
-static int open_mem(int proc_fd, uint32_t id)
-{
-	char path[16], *p = path + sizeof(path);
-	static const char name[] = "/mem";
-	for (size_t i = sizeof(name); i > 0; i--)
-		*--p = name[i - 1];
-	do {
-		*--p = (char)('0' + id % 10);
-		id /= 10;
-	} while (id);
-	return (int)syscall(SYS_openat, proc_fd, p, O_RDONLY | O_CLOEXEC);
-}
-
-static long read_file(const struct memhelper *h, struct exchange *x)
-{
-	int fd = open_mem(h->proc_fd, x->id);
-	if (fd < 0)
-		return -errno;
-	long n = syscall(SYS_pread64, fd, x->data, x->piece[0].iov_len,
-			 (long)(uintptr_t)x->piece[0].iov_base);
-	int error = errno;
-	syscall(SYS_close, fd);
-	return n < 0 ? -error : n;
-}
-
-static long read_pieces(struct exchange *x)
-{
-	struct iovec local = { x->data, x->n_bytes };
-	long n = syscall(SYS_process_vm_readv, (pid_t)x->id, &local, 1ul, x->piece,
-			 (unsigned long)x->n_pieces, 0ul);
-	return n < 0 ? -errno : n;
-}
-
-static int open_path(const struct memhelper *h, const struct exchange *x, int flags)
-{
-	int fd = (int)syscall(SYS_openat, h->proc_fd, x->path, flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* The kernel returns about a page each time. */
-static long read_text(struct exchange *x, int fd)
-{
-	size_t n = 0;
-	while (n < sizeof(x->data)) {
-		long got = syscall(SYS_read, fd, x->data + n, sizeof(x->data) - n);
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		n += (size_t)got;
-	}
-	return (long)n;
-}
-
-static void serve(void *ctx, int socket_fd)
-{
-	const struct memhelper *h = ctx;
-	struct exchange *x = h->exchange;
-	int text_fd = -1;
-	char byte;
-	while (syscall(SYS_read, socket_fd, &byte, 1ul) == 1) {
-		int link_fd = -1;
-		switch (x->op) {
-		case READ_MEMORY:
-			x->result = read_pieces(x);
-			break;
-		case READ_MEM_FILE:
-			x->result = read_file(h, x);
-			break;
-		case READ_TEXT:
-			syscall(SYS_close, text_fd);
-			text_fd = open_path(h, x, O_RDONLY);
-			x->result = text_fd < 0 ? text_fd : read_text(x, text_fd);
-			break;
-		case CONTINUE_TEXT:
-			x->result = read_text(x, text_fd);
-			break;
-		case OPEN_LINK:
-			link_fd = open_path(h, x, O_PATH);
-			x->result = link_fd < 0 ? link_fd : 0;
-		}
-		helper_send(socket_fd, &byte, 1, link_fd);
-		if (link_fd >= 0)
-			syscall(SYS_close, link_fd);
-	}
-}
+#define EVENT_NS STARVED_NS            /* the kernel may have to wait for all CPUs */
 
 /* ---- its life ---------------------------------------------------------------------- */
 
@@ -158,7 +41,7 @@ static bool start(struct memhelper *h)
 	helper_reap(&h->cost);
 	/* Rights that are not raised when it starts it never gets. */
 	CLEANUP_RIGHTS bool raised = rights_raise();
-	const struct helper_server server = { serve, h, h->proc_fd };
+	const struct helper_server server = { memhelper_serve, h, h->proc_fd };
 	pid_t pid = helper_start(&server, &h->socket_fd);
 	h->pid = pid > 0 ? pid : 0;
 	return pid > 0;
@@ -207,7 +90,7 @@ static bool is_ready_to_run(const struct memhelper *h)
 }
 
 /* False: no answer in time, or the helper has ended. */
-static bool await(const struct memhelper *h, int *ret_fd)
+static bool await(const struct memhelper *h, uint64_t answer_ns, int *ret_fd)
 {
 	uint64_t start_ns = clock_monotonic_ns();
 	char byte;
@@ -217,18 +100,28 @@ static bool await(const struct memhelper *h, int *ret_fd)
 			return helper_receive(h->socket_fd, &byte, 1, ret_fd);
 		uint64_t took_ns = clock_monotonic_ns() - start_ns;
 		if (helper_is_asked_to_end() || took_ns > STARVED_NS ||
-		    (took_ns > ANSWER_NS && !is_ready_to_run(h)))
+		    (took_ns > answer_ns && !is_ready_to_run(h)))
 			return false;
 	}
 }
 
-/* *ret_fd: a descriptor that comes with the answer; unchanged otherwise. */
-static long ask(struct memhelper *h, int *ret_fd)
+/* give_fd: a descriptor that the helper needs, or -1.  *ret_fd: the one that comes with the answer;
+ * unchanged otherwise. */
+static long ask_with(struct memhelper *h, int give_fd, uint64_t answer_ns, int *ret_fd)
 {
-	if (send(h->socket_fd, "", 1, MSG_NOSIGNAL) == 1 && await(h, ret_fd))
+	helper_send(h->socket_fd, "", 1, give_fd);
+	if (await(h, answer_ns, ret_fd))
 		return h->exchange->result;
 	end(h);
+	/* The kernel may still write into it for the one that is stuck. */
+	munmap(h->exchange, sizeof(*h->exchange));
+	h->exchange = NULL;
 	return -ETIMEDOUT;
+}
+
+static long ask(struct memhelper *h, int *ret_fd)
+{
+	return ask_with(h, -1, ANSWER_NS, ret_fd);
 }
 
 /* ---- pieces ------------------------------------------------------------------------- */
@@ -252,23 +145,23 @@ static struct iovec rest_of_piece(struct cursor *c)
 	return (struct iovec){ (char *)p->iov_base + c->at, p->iov_len - c->at };
 }
 
-static void fill_request(struct exchange *x, struct cursor *remote)
+static void fill_request(struct memhelper_exchange *x, struct cursor *remote)
 {
 	x->n_pieces = 0;
 	x->n_bytes = 0;
-	while (x->n_pieces < MEMHELPER_PIECES_MAX && x->n_bytes < DATA_BYTES) {
+	while (x->n_pieces < MEMHELPER_PIECES_MAX && x->n_bytes < MEMHELPER_DATA_BYTES) {
 		struct iovec p = rest_of_piece(remote);
 		if (!p.iov_len)
 			break;
-		if (p.iov_len > DATA_BYTES - x->n_bytes)
-			p.iov_len = DATA_BYTES - x->n_bytes;
+		if (p.iov_len > MEMHELPER_DATA_BYTES - x->n_bytes)
+			p.iov_len = MEMHELPER_DATA_BYTES - x->n_bytes;
 		x->piece[x->n_pieces++] = p;
 		x->n_bytes += p.iov_len;
 		remote->at += p.iov_len;
 	}
 }
 
-static size_t take_answer(const struct exchange *x, size_t n_bytes, struct cursor *local)
+static size_t take_answer(const struct memhelper_exchange *x, size_t n_bytes, struct cursor *local)
 {
 	size_t n = 0;
 	while (n < n_bytes) {
@@ -294,8 +187,8 @@ long memhelper_read(struct memhelper *h, uint32_t id, bool by_file,
 	for (;;) {
 		if (!start(h))
 			return -ENOMEM;
-		struct exchange *x = h->exchange;
-		x->op = by_file ? READ_MEM_FILE : READ_MEMORY;
+		struct memhelper_exchange *x = h->exchange;
+		x->op = by_file ? MEMHELPER_READ_MEM_FILE : MEMHELPER_READ_MEMORY;
 		x->id = id;
 		fill_request(x, &remote);
 		if (x->n_bytes == 0)
@@ -313,7 +206,7 @@ long memhelper_read(struct memhelper *h, uint32_t id, bool by_file,
 
 /* ---- files of /proc -------------------------------------------------------------------- */
 
-static bool prepare_path(struct memhelper *h, enum op op, const char *path)
+static bool prepare_path(struct memhelper *h, enum memhelper_op op, const char *path)
 {
 	if (!start(h))
 		return false;
@@ -325,7 +218,16 @@ static bool prepare_path(struct memhelper *h, enum op op, const char *path)
 long memhelper_text(struct memhelper *h, const char *path, bool is_first, const char **ret_text)
 {
 	int fd;
-	if (!prepare_path(h, is_first ? READ_TEXT : CONTINUE_TEXT, path))
+	if (!prepare_path(h, is_first ? MEMHELPER_READ_TEXT : MEMHELPER_CONTINUE_TEXT, path))
+		return -ENOMEM;
+	*ret_text = (const char *)h->exchange->data;
+	return ask(h, &fd);
+}
+
+long memhelper_read_link(struct memhelper *h, const char *path, const char **ret_text)
+{
+	int fd;
+	if (!prepare_path(h, MEMHELPER_READ_LINK, path))
 		return -ENOMEM;
 	*ret_text = (const char *)h->exchange->data;
 	return ask(h, &fd);
@@ -334,8 +236,27 @@ long memhelper_text(struct memhelper *h, const char *path, bool is_first, const 
 int memhelper_link(struct memhelper *h, const char *path)
 {
 	int fd = -EIO;
-	if (!prepare_path(h, OPEN_LINK, path))
+	if (!prepare_path(h, MEMHELPER_OPEN_LINK, path))
 		return -ENOMEM;
 	long r = ask(h, &fd);
+	return r < 0 ? (int)r : fd;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+int memhelper_event(struct memhelper *h, const struct memhelper_event *ev)
+{
+	int fd = -EIO;
+	if (!start(h))
+		return -ENOMEM;
+	struct memhelper_exchange *x = h->exchange;
+	x->op = MEMHELPER_OPEN_EVENT;
+	x->id = ev->tid;
+	x->cpu = ev->cpu;
+	x->flags = ev->flags;
+	memcpy(x->data, ev->attr, ev->n_attr_bytes);
+	long r = ask_with(h, ev->group_fd, EVENT_NS, &fd);
+	if (r != -ETIMEDOUT)
+		memcpy(ev->attr, x->data, ev->n_attr_bytes);
 	return r < 0 ? (int)r : fd;
 }

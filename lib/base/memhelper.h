@@ -2,9 +2,9 @@
 #define CPROF_BASE_MEMHELPER_H
 
 /*
- * A helper process that reads the memory of other processes, and the files of /proc that need the
- * lock of their memory, with a deadline.  The first read starts it, and it stays until it gets
- * stuck; the next one then starts another helper.
+ * A helper process that reads the memory of other processes and those files of /proc that need one
+ * of their locks, and opens events on them, with a deadline.  The first request starts it, and it
+ * stays until it gets stuck; the next one then starts another helper.
  */
 
 #include <stdbool.h>
@@ -41,8 +41,23 @@ long memhelper_read(struct memhelper *h, uint32_t id, bool by_file,
 #define MEMHELPER_PATH_BYTES 64u
 long memhelper_text(struct memhelper *h, const char *path, bool is_first, const char **ret_text);
 
+/* The same for the text of a link. */
+long memhelper_read_link(struct memhelper *h, const char *path, const char **ret_text);
+
 /* Opens what a link of /proc leads to, with O_PATH.  A descriptor or -errno; -ETIMEDOUT as
  * above. */
 int memhelper_link(struct memhelper *h, const char *path);
+
+/* The arguments of perf_event_open(2). */
+struct memhelper_event {
+	void *attr;                     /* the kernel may write its size into it */
+	size_t n_attr_bytes;
+	uint32_t tid;
+	int cpu, group_fd;
+	unsigned long flags;
+};
+
+/* A descriptor (O_CLOEXEC) or -errno; -ETIMEDOUT as above, but after a second. */
+int memhelper_event(struct memhelper *h, const struct memhelper_event *ev);
 
 #endif

@@ -25,6 +25,7 @@ COVERED.update({
     "lib/base/bpfcall": (UNIT + "source/live/test-filterprog.c", THROUGH),
     "lib/base/helper": (UNIT + "base/test-foreign.c", "it is run for files there, and in tests/live/security-files.sh"),
     "lib/base/memhelper": (UNIT + "base/test-remotemem.c", THROUGH),
+    "lib/base/memhelper-serve": (UNIT + "base/test-remotemem.c", THROUGH),
     "lib/source/silent": ("tests/live/waits-polls.sh", "a recording without perf events"),
     "lib/source/share": (UNIT + "source/live/test-livereaders.c", THROUGH),
     "lib/engine/unwound": (UNIT + "recorder/test-copysize.c", THROUGH),
