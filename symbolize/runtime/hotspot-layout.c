@@ -7,7 +7,7 @@
 #include "symbolize/runtime/hotspot-layout.h"
 
 #include "base/cleanup.h"
-#include "symbolize/runtime/hotspot-pages.h"
+#include "symbolize/runtime/runtime-pages.h"
 #include "symbolize/runtime/runtime-symbols.h"
 
 #include <stddef.h>
@@ -17,6 +17,7 @@
 #define ENTRIES_MAX 8192u
 #define STRIDE_MAX 256u
 #define NAME_BYTES 96u
+#define PAGES_MAX 4096u                /* that are read */
 #define OBJECT_BYTES_MAX 4096u         /* the largest offset of a field */
 
 #define AT(member) offsetof(struct hotspot_layout, member)
@@ -188,7 +189,7 @@ static uint32_t entry_number(const struct entry *e, unsigned int i)
 
 struct reading {
 	struct hotspot_layout *layout;
-	struct hotspot_pages *pages;
+	struct runtime_pages *pages;
 };
 
 typedef void entry_fn(const struct reading *r, const struct entry *e);
@@ -212,7 +213,7 @@ static enum hotspot_layout_result each_entry(const struct reading *r, struct cfi
 	for (size_t i = 0; i < n; i++) {
 		if (!s[i].vaddr)
 			return HOTSPOT_LAYOUT_ABSENT;
-		if (!hotspot_pages_copy(r->pages, s[i].vaddr + bias, &word[i], 8))
+		if (!runtime_pages_read(r->pages, s[i].vaddr + bias, &word[i], 8))
 			return HOTSPOT_LAYOUT_UNREADABLE;
 		if (i >= AT_STRIDE && word[i] > STRIDE_MAX - (i > AT_STRIDE ? 8 : 0))
 			return HOTSPOT_LAYOUT_UNSUPPORTED;
@@ -221,7 +222,7 @@ static enum hotspot_layout_result each_entry(const struct reading *r, struct cfi
 	for (uint64_t i = 0; i < ENTRIES_MAX && word[AT_STRIDE] >= 8; i++) {
 		uint64_t at = word[AT_TABLE] + i * word[AT_STRIDE];
 		memset(bytes, 0, sizeof(bytes));
-		if (!hotspot_pages_copy(r->pages, at, bytes, word[AT_STRIDE]))
+		if (!runtime_pages_read(r->pages, at, bytes, word[AT_STRIDE]))
 			return HOTSPOT_LAYOUT_UNREADABLE;
 		if (!entry_word(&e, 0))
 			return HOTSPOT_LAYOUT_OK;
@@ -242,8 +243,8 @@ static const struct wanted *find_wanted(const struct wanted *w, size_t n, const 
 static void take_struct(const struct reading *r, const struct entry *e)
 {
 	char type[NAME_BYTES], name[NAME_BYTES], kind[NAME_BYTES];
-	if (!hotspot_pages_text(r->pages, entry_word(e, 0), type, sizeof(type)) ||
-	    !hotspot_pages_text(r->pages, entry_word(e, 1), name, sizeof(name)))
+	if (!runtime_pages_text(r->pages, entry_word(e, 0), type, sizeof(type)) ||
+	    !runtime_pages_text(r->pages, entry_word(e, 1), name, sizeof(name)))
 		return;
 	bool is_static = entry_number(e, 3);
 	const struct wanted *w = is_static ? find_wanted(statics, COUNT(statics), type, name)
@@ -256,7 +257,7 @@ static void take_struct(const struct reading *r, const struct entry *e)
 	}
 	uint64_t off = entry_word(e, 4);
 	if (off > OBJECT_BYTES_MAX ||
-	    !hotspot_pages_text(r->pages, entry_word(e, 2), kind, sizeof(kind)))
+	    !runtime_pages_text(r->pages, entry_word(e, 2), kind, sizeof(kind)))
 		kind[0] = '\0';
 	/* an object within another, whose own fields count */
 	uint8_t n_bytes = strcmp(kind, "VirtualSpace") == 0 || w->at == AT(symbol_body) ?
@@ -269,7 +270,7 @@ static void take_struct(const struct reading *r, const struct entry *e)
 static void take_type(const struct reading *r, const struct entry *e)
 {
 	char type[NAME_BYTES];
-	if (!hotspot_pages_text(r->pages, entry_word(e, 0), type, sizeof(type)))
+	if (!runtime_pages_text(r->pages, entry_word(e, 0), type, sizeof(type)))
 		return;
 	const struct wanted *w = find_wanted(types, COUNT(types), type, NULL);
 	uint64_t n_bytes = entry_word(e, 1);
@@ -280,7 +281,7 @@ static void take_type(const struct reading *r, const struct entry *e)
 static void take_constant(const struct reading *r, const struct entry *e)
 {
 	char name[NAME_BYTES];
-	if (!hotspot_pages_text(r->pages, entry_word(e, 0), name, sizeof(name)))
+	if (!runtime_pages_text(r->pages, entry_word(e, 0), name, sizeof(name)))
 		return;
 	const struct wanted *w = find_wanted(constants, COUNT(constants), name, NULL);
 	if (w)
@@ -326,10 +327,10 @@ static uint32_t blob_bytes(struct hotspot_layout *l)
 }
 
 /* JDK 8 has the version of HotSpot, 25. */
-static bool read_version(struct hotspot_layout *l, struct hotspot_pages *p)
+static bool read_version(struct hotspot_layout *l, struct runtime_pages *p)
 {
 	uint32_t version;
-	if (!hotspot_pages_copy(p, l->major_version, &version, sizeof(version)))
+	if (!runtime_pages_read(p, l->major_version, &version, sizeof(version)))
 		return false;
 	l->version = l->heaps ? version : HOTSPOT_VERSION_MIN;
 	return true;
@@ -345,7 +346,8 @@ enum hotspot_layout_result hotspot_layout_read(struct cfi *c, uint64_t bias,
 					       struct hotspot_layout *ret,
 					       const char **ret_missing)
 {
-	struct hotspot_pages pages = { .memory = memory };
+	struct runtime_pages pages;
+	runtime_pages_init(&pages, memory, PAGES_MAX);
 	*ret = (struct hotspot_layout){ .heaps = 0 };
 	*ret_missing = NULL;
 	const struct reading r = { ret, &pages };
@@ -360,7 +362,7 @@ enum hotspot_layout_result hotspot_layout_read(struct cfi *c, uint64_t bias,
 		result = *ret_missing ? HOTSPOT_LAYOUT_UNSUPPORTED :
 			read_version(ret, &pages) ? HOTSPOT_LAYOUT_OK : HOTSPOT_LAYOUT_UNREADABLE;
 	}
-	hotspot_pages_done(&pages);
+	runtime_pages_done(&pages);
 	if (result != HOTSPOT_LAYOUT_OK || !is_too_old(ret))
 		return result;
 	*ret_missing = "Abstract_VM_Version::_vm_major_version";

@@ -77,3 +77,16 @@ bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t 
 	}
 	return true;
 }
+
+bool runtime_pages_text(struct runtime_pages *p, uint64_t at, char *buf, size_t n_bytes)
+{
+	for (size_t done = 0, n; done < n_bytes; done += n) {
+		n = RUNTIME_PAGE_BYTES - (at + done) % RUNTIME_PAGE_BYTES;
+		n = n < n_bytes - done ? n : n_bytes - done;
+		if (!runtime_pages_read(p, at + done, buf + done, n))
+			return false;
+		if (memchr(buf + done, '\0', n))
+			return true;
+	}
+	return false;
+}

@@ -35,4 +35,7 @@ void runtime_pages_forget(struct runtime_pages *p);
 /* False: not all of it can be read, or no more may be. */
 bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes);
 
+/* A text with its NUL.  False: it is longer than n_bytes, or as above. */
+bool runtime_pages_text(struct runtime_pages *p, uint64_t at, char *buf, size_t n_bytes);
+
 #endif

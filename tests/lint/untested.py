@@ -57,7 +57,6 @@ COVERED.update({
     "symbolize/runtime/hotspot-heap": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-layout": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-method": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
-    "symbolize/runtime/hotspot-pages": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-scopes": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "lib/stack/stack-args": (UNIT + "engine/test-waits-locks.c", THROUGH),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),

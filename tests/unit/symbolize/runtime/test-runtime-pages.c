@@ -39,6 +39,18 @@ int main(void)
 	tap_ok(!runtime_pages_read(&p, UINT64_MAX - 3, &word, 8) &&
 	       !runtime_pages_read(&p, heap, many, SIZE_MAX) && n_reads == 6,
 	       "addresses that cannot be");
+	memcpy(memory.heap + RUNTIME_PAGE_BYTES - 3, "a text", 7);
+	memset(memory.heap + GOMEMORY_HEAP_BYTES - 2, 'x', 2);
+	char text[7];
+	runtime_pages_forget(&p);
+	uint64_t n_left = p.n_left;
+	p.n_left = 3;
+	tap_ok(runtime_pages_text(&p, heap + RUNTIME_PAGE_BYTES - 3, text, 7) &&
+	       strcmp(text, "a text") == 0, "a text on two pages");
+	tap_ok(!runtime_pages_text(&p, heap + RUNTIME_PAGE_BYTES - 3, text, 6), "a longer one");
+	tap_ok(!runtime_pages_text(&p, end - 2, text, 7), "a text without an end");
+	p.n_left = n_left;
+	n_reads = 6;
 	tap_ok(runtime_pages_read(&p, heap + 5 * RUNTIME_PAGE_BYTES, many, sizeof(many)) &&
 	       !p.n_left && !runtime_pages_read(&p, heap + 12 * RUNTIME_PAGE_BYTES, &word, 8) &&
 	       n_reads == 9, "no more pages than allowed");
