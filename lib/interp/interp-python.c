@@ -33,6 +33,9 @@
 /* Of one process, at most: a second's work. */
 #define PAGES_MAX (1u << 18)
 
+/* A program that makes functions all the time has new ones at new addresses. */
+#define CODES_MAX 50000u
+
 /* A code object whose name is known. */
 struct code {
 	uint64_t at;
@@ -45,8 +48,9 @@ struct interp_python {
 	struct interp_tables t;
 	uint32_t tid;                   /* a living thread of the process */
 	uint32_t pid, dso;              /* of its functions */
+	uint64_t start;                 /* of the mapping of its file */
 	int code;                       /* why memory could not be read, -errno; 0: it could */
-	struct cfi *cfi;
+	struct cfi *cfi;                /* NULL after interp_python_open */
 	struct symelf elf;              /* names of native functions */
 	bool has_elf, is_other_namespace;
 	struct runtime_memory memory;
@@ -102,9 +106,9 @@ static bool open_file(const struct dso *d, struct python_places *ret)
 	return false;
 }
 
-/* The file with CPython, which is opened; NULL: there is none. */
+/* The file with CPython, which is opened, and where it is mapped; NULL: there is none. */
 static const struct dso *find_file(const struct interp_tables *t, const struct procs_process *p,
-				   struct python_places *ret)
+				   struct python_places *ret, uint64_t *ret_start)
 {
 	for (size_t i = 0; i < p->space.map.n; i++) {
 		const struct procs_map *m = &p->space.map.v[i];
@@ -113,6 +117,7 @@ static const struct dso *find_file(const struct interp_tables *t, const struct p
 		if (!may_be_python(p, d) || !dso_vaddr(d, m->pgoff, &vaddr) || !open_file(d, ret))
 			continue;
 		ret->bias = m->start - vaddr;
+		*ret_start = m->start;
 		return d;
 	}
 	return NULL;
@@ -141,6 +146,7 @@ static int explain(enum python_program_result r, const struct interp_python *p, 
 		       *version ? version : "of an unknown version", PYTHON_LAYOUT_NEWEST);
 }
 
+/* It may have been collected since it was used last. */
 static int set_dso(struct interp_python *p)
 {
 	char name[64];
@@ -170,7 +176,7 @@ static int open_program(struct interp_python *p, const struct procs_process *pro
 			struct err *e)
 {
 	struct python_places places;
-	const struct dso *d = find_file(&p->t, process, &places);
+	const struct dso *d = find_file(&p->t, process, &places, &p->start);
 	if (!d)
 		return -ENOENT;
 	p->cfi = places.cfi;
@@ -186,6 +192,10 @@ static int open_program(struct interp_python *p, const struct procs_process *pro
 	p->interp = (struct interp_code){
 		.dso = d->id, .ctx = p, .is_loop = is_loop, .is_glue = is_glue,
 	};
+	/* what is needed of the file is read now: d may be forgotten later */
+	is_glue(p, places.loop);
+	cfi_close(p->cfi);
+	p->cfi = NULL;
 	return set_dso(p) < 0 ? err_errno(e, ENOMEM, "no memory") : 0;
 }
 
@@ -210,14 +220,19 @@ int interp_python_open(const struct interp_tables *t, const struct procs_process
 	return 0;
 }
 
-void interp_python_close(struct interp_python *p)
+static void forget_codes(struct interp_python *p)
 {
-	if (!p)
-		return;
 	for (size_t i = 0; i < p->codes.n; i++)
 		python_lines_done(&p->codes.v[i].lines);
 	VEC_FREE(&p->codes);
 	hashindex_done(&p->by_address);
+}
+
+void interp_python_close(struct interp_python *p)
+{
+	if (!p)
+		return;
+	forget_codes(p);
 	VEC_FREE(&p->threads.v);
 	python_frames_done(&p->frames);
 	runtime_pages_done(&p->pages);
@@ -225,6 +240,17 @@ void interp_python_close(struct interp_python *p)
 		symelf_close(&p->elf);
 	cfi_close(p->cfi);
 	free(p);
+}
+
+bool interp_python_fits(const struct interp_python *p, struct procs_process *process)
+{
+	const struct procs_map *m = procs_space_find(&process->space, p->start);
+	return m && m->dso == p->interp.dso && m->start == p->start;
+}
+
+void interp_python_allow(struct interp_python *p, uint64_t n_pages)
+{
+	p->pages.n_left = n_pages;
 }
 
 const char *interp_python_version(const struct interp_python *p)
@@ -316,6 +342,10 @@ bool interp_python_read(struct interp_python *p, uint32_t tid, struct interp_fra
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = true;
 	runtime_pages_forget(&p->pages);
+	if (p->codes.n > CODES_MAX)
+		forget_codes(p);
+	if (set_dso(p) < 0)
+		return false;
 	uint64_t at;
 	if (!find_frame(p, inner, &at) ||
 	    !python_frames_read(&p->program, &p->pages, at, &p->frames))

@@ -26,6 +26,12 @@ const char *interp_python_version(const struct interp_python *p);
 
 const struct interp_code *interp_python_code(const struct interp_python *p);
 
+/* Is its file still mapped where it was?  Otherwise p must be closed. */
+bool interp_python_fits(const struct interp_python *p, struct procs_process *process);
+
+/* From now on so many pages of the process may be read. */
+void interp_python_allow(struct interp_python *p, uint64_t n_pages);
+
 /*
  * The functions that thread tid is executing now.  They are right if it did not run meanwhile,
  * which the caller knows.  False: they are unknown.

@@ -1,0 +1,86 @@
+#include "interp/interp-cache.h"
+
+#include "base/err.h"
+#include "interp/interp-python.h"
+#include "proc/procs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A process without an interpreter, which maps further files, is looked at again after so long. */
+#define AGAIN_NS 1000000000u
+
+struct interp_cache_entry {
+	struct interp_python *python;   /* NULL: there is none */
+	uint32_t n_changes;             /* of the address space when that was found out */
+	uint64_t tried_ns;
+};
+
+static void set_python(struct interp_cache *c, struct interp_cache_entry *e,
+		       struct interp_python *python)
+{
+	c->n_found -= e->python != NULL;
+	interp_python_close(e->python);
+	e->python = python;
+	c->n_found += python != NULL;
+}
+
+void interp_cache_done(struct interp_cache *c)
+{
+	for (size_t i = 0; i < c->by_pid.item.n; i++) {
+		set_python(c, c->by_pid.item.v[i].value, NULL);
+		free(c->by_pid.item.v[i].value);
+	}
+	idmap_done(&c->by_pid);
+}
+
+static struct interp_cache_entry *entry_of(struct interp_cache *c, uint32_t pid)
+{
+	struct interp_cache_entry *e = idmap_get(&c->by_pid, pid);
+	if (e)
+		return e;
+	e = calloc(1, sizeof(*e));
+	if (e && idmap_put(&c->by_pid, pid, e))
+		return e;
+	free(e);
+	return NULL;
+}
+
+struct interp_python *interp_cache_find(struct interp_cache *c, struct procs_process *p,
+					uint64_t now_ns)
+{
+	struct interp_cache_entry *e = entry_of(c, p->pid);
+	struct interp_python *python = NULL;
+	struct err why = { 0 };
+	if (!e)
+		return NULL;
+	if (e->python && interp_python_fits(e->python, p))
+		return e->python;
+	if (!e->python && e->tried_ns && (e->n_changes == p->space.n_changes ||
+					  now_ns - e->tried_ns < AGAIN_NS))
+		return NULL;
+	set_python(c, e, NULL);
+	e->n_changes = p->space.n_changes;
+	e->tried_ns = now_ns;
+	int r = interp_python_open(&c->tables, p, &python, &why);
+	if (r == 0)
+		set_python(c, e, python);
+	else if (r != -ENOENT && r != -ESRCH)
+		snprintf(c->why, sizeof(c->why), "process %u: %.100s", p->pid, why.what);
+	return e->python;
+}
+
+void interp_cache_trim(struct interp_cache *c, const struct procs *procs)
+{
+	for (size_t i = c->by_pid.item.n; i-- > 0;) {
+		uint32_t pid = c->by_pid.item.v[i].id;
+		struct interp_cache_entry *e = c->by_pid.item.v[i].value;
+		const struct procs_process *p = procs_find(procs, pid);
+		if (p && !p->exited)
+			continue;
+		set_python(c, e, NULL);
+		idmap_remove(&c->by_pid, pid);
+		free(e);
+	}
+}

@@ -1,0 +1,34 @@
+#ifndef CPROF_INTERP_INTERP_CACHE_H
+#define CPROF_INTERP_INTERP_CACHE_H
+
+/* The interpreters of the processes of a recording. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "interp/interp.h"
+#include "proc/idmap.h"
+
+struct interp_python;
+struct procs;
+struct procs_process;
+
+struct interp_cache {
+	struct interp_tables tables;    /* the owner's */
+	struct idmap by_pid;            /* private: struct interp_cache_entry */
+	uint32_t n_found;               /* processes with an interpreter */
+	char why[128];                  /* why the functions of one are unknown; "": none */
+};
+
+void interp_cache_done(struct interp_cache *c);
+
+/* The Python of a process; NULL: it runs none, or it cannot be read.  Borrowed until the next call
+ * of this header. */
+struct interp_python *interp_cache_find(struct interp_cache *c, struct procs_process *p,
+					uint64_t now_ns);
+
+/* Forgets processes that have ended. */
+void interp_cache_trim(struct interp_cache *c, const struct procs *procs);
+
+#endif
