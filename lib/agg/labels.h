@@ -18,6 +18,9 @@ struct label {
 };
 
 #define LABELS_NONE UINT32_MAX
+
+/* Are the functions of Python in the stack: exact, unknown? */
+#define LABEL_PYTHON_STACK "py::stack"
 #define LABELS_PER_SET_MAX 64
 
 struct labels {

@@ -14,6 +14,11 @@ void engine_add_look(struct engine *g, const struct record *r, const struct wait
 void engine_add_holder(struct engine *g, uint32_t pid, uint32_t tid, uint64_t from_ns,
 		       uint64_t to_ns, uint32_t owner);
 
+/* Between two times the functions of an interpreter were read, which make the stack of native
+ * another one; STACKS_NONE: they are unknown. */
+void engine_add_functions(struct engine *g, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+			  struct waits_place native, uint32_t stack);
+
 /* Counts waits and runs up to now_ns that have not ended. */
 void engine_settle(struct engine *g, uint64_t now_ns);
 

@@ -477,6 +477,25 @@ void engine_add_holder(struct engine *g, uint32_t pid, uint32_t tid, uint64_t fr
 					       strtab_get(&g->strings, holder->name), owner));
 }
 
+/* The labels with py::stack; without memory the same as before. */
+static uint32_t with_quality(struct engine *g, uint32_t labels, const char *quality)
+{
+	struct label l = { strtab_add_cstr(&g->strings, LABEL_PYTHON_STACK),
+			   strtab_add_cstr(&g->strings, quality) };
+	uint32_t set = labels_add(&g->labels, &l, 1, false);
+	return set == LABELS_NONE ? labels : labels_join(&g->labels, labels, set);
+}
+
+void engine_add_functions(struct engine *g, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+			  struct waits_place native, uint32_t stack)
+{
+	struct waits_place at = native;
+	at.stack = stack;
+	if (stack != STACKS_NONE)
+		at.labels = with_quality(g, native.labels, "exact");
+	waits_looks_add_functions(&g->waits, tid, from_ns, to_ns, native, at);
+}
+
 void engine_settle(struct engine *g, uint64_t now_ns)
 {
 	if (!g->options.waits)

@@ -16,6 +16,15 @@ bool waits_looks_fit(const struct waits *w, const struct waits_thread *t,
 	       look->to_ns <= now_ns && (w->lost_ns <= t->began_ns || look->from_ns >= w->lost_ns);
 }
 
+/* Were the functions of that stack read during the wait?  Without memory there is none. */
+static bool has_functions(const struct waits *w, const struct waits_thread *t,
+			  struct waits_place at, uint64_t now_ns)
+{
+	return waits_is_known(at) && at.stack == t->native.stack &&
+	       at.labels == t->native.labels && waits_is_known(t->functions.at) &&
+	       waits_looks_fit(w, t, &t->functions, now_ns);
+}
+
 struct waits_place waits_looks_place(const struct waits *w, const struct waits_thread *t,
 				     uint64_t now_ns)
 {
@@ -23,7 +32,12 @@ struct waits_place waits_looks_place(const struct waits *w, const struct waits_t
 	struct waits_place at = is_sure ? t->at : waits_nowhere;
 	bool is_better = !waits_is_known(at) || (at.is_partial && !t->look.at.is_partial);
 	is_better &= waits_looks_fit(w, t, &t->look, now_ns) && waits_is_known(t->look.at);
-	return is_better ? t->look.at : at;
+	at = is_better ? t->look.at : at;
+	if (has_functions(w, t, at, now_ns)) {
+		at.stack = t->functions.at.stack;
+		at.labels = t->functions.at.labels;
+	}
+	return at;
 }
 
 /* If memory is short, the stack stays unknown. */
@@ -100,6 +114,39 @@ void waits_looks_each(struct waits *w, uint64_t before_ns,
 			goes_on = each(ctx, t->pid, tid);
 	}
 	w->unread.n = n_kept;
+}
+
+/* ---- functions --------------------------------------------------------------------------- */
+
+bool waits_looks_each_native(struct waits *w, size_t *from, uint64_t before_ns,
+			     waits_looks_native_fn *each, void *ctx)
+{
+	for (size_t i = 0; i < w->thread.n; i++) {
+		struct waits_thread *t = &w->thread.v[(*from + i) % w->thread.n];
+		struct waits_place at = waits_looks_place(w, t, UINT64_MAX);
+		bool is_read = waits_looks_fit(w, t, &t->functions, UINT64_MAX);
+		/* one without any record may wait all the time */
+		if (t->is == WAITS_ON_CPU || t->is_preempted || t->is_new || is_read ||
+		    t->began_ns > before_ns || !waits_is_known(at))
+			continue;
+		if (each(ctx, t, at))
+			continue;
+		*from = (*from + i + 1) % w->thread.n;
+		return false;
+	}
+	return true;
+}
+
+void waits_looks_add_functions(struct waits *w, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+			       struct waits_place native, struct waits_place functions)
+{
+	struct waits_thread *t = waits_find(w, tid);
+	if (!t)
+		return;
+	t->native = native;
+	t->functions = (struct waits_look){
+		.from_ns = from_ns, .to_ns = to_ns, .is_waiting = true, .at = functions,
+	};
 }
 
 /* ---- locks ------------------------------------------------------------------------------- */

@@ -34,6 +34,21 @@ void waits_looks_want(struct waits *w, struct waits_thread *t);
 void waits_looks_each_lock(struct waits *w, bool (*each)(void *ctx, const struct waits_thread *t),
 			   void *ctx);
 
+/*
+ * Calls each with threads that have been blocked since before_ns, whose functions were not read
+ * since then, and the place of their wait.  False from each ends it early, and *from, 0 at first,
+ * makes the next call go on from there.
+ */
+typedef bool waits_looks_native_fn(void *ctx, const struct waits_thread *t,
+				   struct waits_place native);
+bool waits_looks_each_native(struct waits *w, size_t *from, uint64_t before_ns,
+			     waits_looks_native_fn *each, void *ctx);
+
+/* Between two times the functions of a thread's interpreter were read: a wait at native that
+ * contains both was in fact at `functions`, which may be waits_nowhere. */
+void waits_looks_add_functions(struct waits *w, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+			       struct waits_place native, struct waits_place functions);
+
 /* Between two times a thread held the lock that another one waits for: labels has both labels. */
 void waits_looks_add_holder(struct waits *w, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
 			    uint32_t labels);

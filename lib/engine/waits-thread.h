@@ -133,6 +133,10 @@ struct waits_thread {
 	bool is_unheld;        /* it is in waits.unheld */
 	/* The last look.  It is of the wait that contains both its times. */
 	struct waits_look look;
+	/* The last reading of its interpreter's functions: in the stack of native, they make
+	 * that of functions.at, which takes the place of it. */
+	struct waits_look functions;
+	struct waits_place native;
 	/* Runs that are not counted yet, and where the thread ran last. */
 	uint64_t ran_ns;
 	struct waits_place ran;

@@ -540,6 +540,7 @@ void waits_each_place(struct waits *w, void (*each)(void *ctx, struct waits_plac
 		struct waits_thread *t = &w->thread.v[i];
 		struct waits_place *place[] = {
 			&t->at, &t->waker, &t->look.at, &t->ran, &t->holding.at,
+			&t->functions.at, &t->native,
 		};
 		for (size_t k = 0; k < sizeof(place) / sizeof(*place); k++)
 			if (waits_is_known(*place[k]) || place[k]->locks)

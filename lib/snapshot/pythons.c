@@ -143,5 +143,5 @@ void pythons_note(struct take *t, enum pythons_result r)
 		return;
 	t->s->n_python += r == PYTHONS_PLACED;
 	t->s->n_no_python += r != PYTHONS_PLACED;
-	snapshot_label(t->s, "py::stack", r == PYTHONS_PLACED ? "exact" : "unknown");
+	snapshot_label(t->s, LABEL_PYTHON_STACK, r == PYTHONS_PLACED ? "exact" : "unknown");
 }

@@ -433,6 +433,77 @@ static void test_looks(void)
 	end(&w, "9:blocked:?:30*1 8:blocked:2:500*1", "and does");
 }
 
+/* ---- functions ----------------------------------------------------------------------------- */
+
+static bool note_native(void *ctx, const struct waits_thread *t, struct waits_place native)
+{
+	(void)ctx;
+	unread[n_unread++] = t->tid * 100 + native.stack;
+	return n_unread < unread_max;
+}
+
+static uint32_t count_native(struct waits *w, size_t *from, uint64_t before_ns, uint32_t max)
+{
+	n_unread = 0;
+	unread_max = max;
+	waits_looks_each_native(w, from, before_ns, note_native, NULL);
+	return n_unread;
+}
+
+static void functions(struct waits *w, uint64_t from_ns, uint64_t to_ns, uint32_t tid,
+		      uint32_t native, uint32_t stack)
+{
+	waits_looks_add_functions(w, tid, from_ns, to_ns, (struct waits_place){ .stack = native },
+				  (struct waits_place){ .stack = stack });
+}
+
+static void test_functions(void)
+{
+	struct waits w;
+	size_t from = 0;
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	functions(&w, 150, 160, 8, 1, 5);
+	in(&w, 200, 8);
+	sample(&w, 300, 8, 1);
+	in(&w, 400, 8);
+	sample(&w, 500, 8, 1);
+	functions(&w, 490, 510, 8, 1, 5);
+	in(&w, 600, 8);
+	sample(&w, 700, 8, 1);
+	functions(&w, 790, 810, 8, 1, 5);
+	in(&w, 800, 8);
+	sample(&w, 900, 8, 2);
+	functions(&w, 910, 920, 8, 1, 5);
+	in(&w, 1000, 8);
+	sample(&w, 1100, 8, 1);
+	functions(&w, 1110, 1120, 8, 1, STACKS_NONE);
+	in(&w, 1200, 8);
+	end(&w, "8:blocked:5:100*1 8:blocked:1:100*1 8:blocked:1:100*1 8:blocked:1:100*1 "
+	    "8:blocked:2:100*1 8:blocked:1:100*1",
+	    "functions that were read during the wait, for its stack, replace it");
+
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	sample(&w, 110, 9, 2);
+	sample(&w, 120, 10, 3);
+	out(&w, 125, 10, true);
+	in(&w, 130, 11);
+	sample(&w, 140, 12, 4);
+	out(&w, 150, 13, false);
+	tap_int(count_native(&w, &from, 50, 8), 0, "young waits have no functions yet");
+	tap_int(count_native(&w, &from, 200, 1), 1, "one of the others");
+	tap_int(unread[0], 801, "with its place");
+	tap_int(count_native(&w, &from, 200, 8), 3, "the next call goes on from there");
+	tap_ok(unread[0] == 902 && unread[1] == 1204 && unread[2] == 801,
+	       "not those that are preempted, run, or have no stack");
+	functions(&w, 210, 220, 8, 1, 5);
+	functions(&w, 210, 220, 9, 2, STACKS_NONE);
+	from = 0;
+	tap_int(count_native(&w, &from, 300, 8), 1, "each wait is read once");
+	waits_done(&w);
+}
+
 static void poll(struct waits *w, uint64_t since_ns, uint64_t to_ns, uint64_t run_ns,
 		 uint64_t ready_ns, uint32_t stack)
 {
@@ -575,6 +646,7 @@ int main(void)
 	test_ends();
 	test_processes();
 	test_looks();
+	test_functions();
 	test_polls();
 	test_thinned();
 	test_random();
