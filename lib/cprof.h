@@ -193,7 +193,7 @@ struct cprof_config {
 	/* Snapshots: only what has been waiting at least so long; 0: all. */
 	uint64_t min_wait_ns;
 	enum cprof_snapshot_stop snapshot_stop;  /* of kinds that take snapshots */
-	enum cprof_interpreter interpreter;      /* likewise, of threads */
+	enum cprof_interpreter interpreter;      /* in snapshots of threads, and in waits */
 	bool no_runtime_names;         /* do not read names from the memory of language runtimes */
 };
 

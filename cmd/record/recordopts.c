@@ -18,6 +18,7 @@
 enum {
 	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_STRICT,
 	OPT_SCALE, OPT_JSON, OPT_NO_SYMBOLS, OPT_EXCLUSIVE, OPT_REPEAT, OPT_LOCKS,
+	OPT_INTERPRETER,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +43,8 @@ static const struct argp_option options[] = {
 	{ "labels", OPT_LABELS, "LIST", 0, "Built-in labels: {labels}", 4 },
 	{ "locks", OPT_LOCKS, NULL, 0,
 	  "In block and mutex, label waits with their lock and its holder", 4 },
+	{ "interpreter", OPT_INTERPRETER, "WHAT", 0,
+	  "Python functions in waits, with native ones, alone, or not at all: {interpreter}", 4 },
 	{ "strict", OPT_STRICT, NULL, 0, "Exit with status 2 if anything was lost", 4 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 4 },
 	{ "verbose", 'v', NULL, 0, "Explain what was opened, chosen and found", 4 },
@@ -137,6 +140,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->labels_given = true;
 		break;
 	case OPT_LOCKS: c->locks = true; break;
+	case OPT_INTERPRETER:
+		c->interpreter = (enum cprof_interpreter)optwords_parse(
+			&optsets_interpreter, state, "--interpreter", arg);
+		break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
 	case OPT_SCALE: c->scale = true; break;
 	case OPT_STRICT: o->strict = true; break;

@@ -18,6 +18,7 @@
 #include "engine/engine-waits.h"
 #include "engine/waits-cut.h"
 #include "event/evtrace.h"
+#include "recorder/kinds/kind-cpu-functions.h"
 #include "source/record.h"
 #include "symbolize/kernel/symkernel.h"
 
@@ -492,6 +493,7 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 	kind_cpu_thin_drained(k, g);
 	choose_notice(w, g);
 	look_locks(k, g);
+	kind_cpu_functions_drained(k, g);
 	if (g->waits.n_partial != w->n_partial)
 		w->partial_ns = l.start_ns;
 	w->n_partial = g->waits.n_partial;
@@ -518,6 +520,7 @@ int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 	uint64_t now_ns = clock_monotonic_ns();
 	int thin_ms = kind_cpu_thin_timeout_ms(k);
 	int ms = sooner_ms(thin_ms, k->config->locks ? LOCKS_EVERY_MS : -1);
+	ms = sooner_ms(ms, kind_cpu_functions_timeout_ms(k));
 	bool has_partial = w->partial_ns && now_ns < w->partial_ns + PARTIAL_NS;
 	if (!w->can_look)
 		return ms;

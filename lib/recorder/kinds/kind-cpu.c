@@ -11,6 +11,7 @@
 #include "event/evparse.h"
 #include "recorder/allprocs.h"
 #include "recorder/coverage.h"
+#include "recorder/kinds/kind-cpu-functions.h"
 #include "recorder/kinds/targetswitch.h"
 #include "source/live/live.h"
 
@@ -383,6 +384,7 @@ void kind_cpu_close(struct kind_session *k)
 	free(c->names);
 	free(c->waits.look);
 	kind_cpu_polls_free(c->waits.polls);
+	kind_cpu_functions_free(c->waits.functions);
 	free(c);
 	k->state = NULL;
 }

@@ -17,8 +17,7 @@
 #include "recorder/kinds/waitrate.h"
 
 struct kind_cpu_names {
-	char sample_type[EVSPEC_NAME_MAX];
-	char file_part[EVSPEC_NAME_MAX];
+	char sample_type[EVSPEC_NAME_MAX], file_part[EVSPEC_NAME_MAX];
 };
 
 /* How many of an event's switches or wake-ups are sampled. */
@@ -30,6 +29,7 @@ struct kind_cpu_thin {
 	uint64_t until_ns;              /* of the present burst or pause */
 };
 
+struct kind_cpu_functions;
 struct kind_cpu_polls;
 struct procs_thread;
 
@@ -49,6 +49,7 @@ struct kind_cpu_waits {
 	uint64_t n_placed;              /* samples so far; they set when the next look is due: */
 	int notice_ms;
 	struct owntid owntid;
+	struct kind_cpu_functions *functions;  /* NULL: not needed yet */
 	uint64_t n_partial, partial_ns; /* waits with a cut stack, and the time of the last one */
 };
 
@@ -121,7 +122,6 @@ int kind_cpu_scope_change(struct kind_session *k, enum cprof_scope to, uint64_t 
 /* What a call waits for, and which lock that is; zeros: none. */
 enum waits_reason kind_cpu_waits_reason(long syscall);
 struct lockread_wait kind_cpu_waits_lock(const struct threadread_call *call);
-
 /* engine_add_look, and who holds the lock that the thread was seen waiting for. */
 void kind_cpu_waits_add_look(struct kind_cpu_waits *w, struct engine *g, const struct record *r,
 			     const struct waits_look *look);
