@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define TRUST_NS 2000000u
@@ -30,25 +29,36 @@ struct remotemem {
 	pthread_mutex_t mutex;         /* threads that unwind stacks read as well */
 	int proc_fd;
 	bool is_direct;                /* we may read nothing that is not ours */
+	bool has_own_proc;             /* /proc shows the ids of our namespace */
+	char uid_map[256];             /* of our user namespace; proc(5) */
 	struct memhelper *helper;
 	uint32_t stuck[HELPER_STUCK_MAX];
 	struct remotemem_stats stats;
 	/* Those that were found to be ours lately, by id: unwinding reads by thread, and names are
 	 * read by process.  id 0: none. */
 	struct { uint32_t id; uint64_t at_ns; } trusted[TRUSTED_N];
+	uint32_t checked;              /* the last one of them that was not just another thread */
+	uint64_t checked_ns;
+	uint32_t answered;             /* the thread that answered last; 0: none */
+	uint64_t answered_ns;
 };
 
 /* ---- /proc ---------------------------------------------------------------------------- */
+
+static bool read_start(const struct remotemem *m, const char *path, char *text, size_t n_bytes)
+{
+	CLEANUP_CLOSE int fd = openat(m->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, n_bytes - 1);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
 
 /* proc(5).  The name of the thread comes first, and the kernel escapes its newlines. */
 static bool read_status(const struct remotemem *m, uint32_t id, char text[STATUS_BYTES])
 {
 	char path[32];
 	snprintf(path, sizeof(path), "%u/status", id);
-	CLEANUP_CLOSE int fd = openat(m->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, STATUS_BYTES - 1);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return read_start(m, path, text, STATUS_BYTES);
 }
 
 /* The process of a thread: its other threads have the same memory. */
@@ -62,25 +72,54 @@ static uint32_t process_of(const struct remotemem *m, uint32_t tid)
 
 /* ---- whom we trust ------------------------------------------------------------------- */
 
-static bool has_our_namespace(const struct remotemem *m, uint32_t id, const char *kind)
+/*
+ * Only files without a lock are read here.  Links such as ns/pid have one since Linux 7.2 and in
+ * the stable series of that time: a process holds it while it executes another program.
+ */
+
+/* Does /proc show just one id of the process, that of our own namespace? */
+static bool has_one_id(const char *status)
 {
-	char ours[32], theirs[48];
-	struct stat a, b;
-	snprintf(ours, sizeof(ours), "self/ns/%s", kind);
-	snprintf(theirs, sizeof(theirs), "%u/ns/%s", id, kind);
-	return fstatat(m->proc_fd, ours, &a, 0) == 0 && fstatat(m->proc_fd, theirs, &b, 0) == 0 &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	const char *line = strstr(status, "\nNSpid:\t");
+	return line && !strchr("\t ", line[8 + strspn(line + 8, "0123456789")]);
 }
 
 /* All four user ids are ours. */
-static bool has_our_user(const struct remotemem *m, uint32_t id)
+static bool has_our_user(const char *status)
 {
-	char text[STATUS_BYTES];
 	unsigned uid[4], our = geteuid();
-	const char *line = read_status(m, id, text) ? strstr(text, "\nUid:") : NULL;
+	const char *line = strstr(status, "\nUid:");
 	return line &&
 	       sscanf(line, "\nUid: %u %u %u %u", &uid[0], &uid[1], &uid[2], &uid[3]) == 4 &&
 	       uid[0] == our && uid[1] == our && uid[2] == our && uid[3] == our;
+}
+
+/* Other user namespaces show other ids, or none. */
+static bool has_our_users(const struct remotemem *m, uint32_t id)
+{
+	char path[32], text[sizeof(m->uid_map)];
+	snprintf(path, sizeof(path), "%u/uid_map", id);
+	return read_start(m, path, text, sizeof(text)) && strcmp(text, m->uid_map) == 0;
+}
+
+static bool is_one_of_us(const struct remotemem *m, uint32_t id)
+{
+	char status[STATUS_BYTES];
+	return m->has_own_proc && read_status(m, id, status) && has_our_user(status) &&
+	       has_one_id(status) && has_our_users(m, id);
+}
+
+static bool is_thread_of(const struct remotemem *m, uint32_t pid, uint32_t tid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "%u/task/%u", pid, tid);
+	return faccessat(m->proc_fd, path, F_OK, 0) == 0;
+}
+
+static void note_trusted(struct remotemem *m, uint32_t id, uint64_t at_ns)
+{
+	m->trusted[id % TRUSTED_N].id = id;
+	m->trusted[id % TRUSTED_N].at_ns = at_ns;
 }
 
 /* Many threads of one process are read one after the other, and soon afterwards it may be another
@@ -94,11 +133,16 @@ static bool is_trusted(struct remotemem *m, uint32_t id)
 	    now_ns - m->trusted[id % TRUSTED_N].at_ns < TRUST_NS)
 		return true;
 	m->trusted[id % TRUSTED_N].id = 0;
-	if (!has_our_user(m, id) || !has_our_namespace(m, id, "pid") ||
-	    !has_our_namespace(m, id, "user"))
+	if (m->checked && now_ns - m->checked_ns < TRUST_NS && is_thread_of(m, m->checked, id)) {
+		note_trusted(m, id, m->checked_ns);
+		return true;
+	}
+	m->checked = 0;
+	if (!is_one_of_us(m, id))
 		return false;
-	m->trusted[id % TRUSTED_N].id = id;
-	m->trusted[id % TRUSTED_N].at_ns = now_ns;
+	m->checked = id;
+	m->checked_ns = now_ns;
+	note_trusted(m, id, now_ns);
 	return true;
 }
 
@@ -113,15 +157,24 @@ static bool is_stuck(const struct remotemem *m, uint32_t id)
 	return false;
 }
 
-/* May the helper be asked about this process? */
-static bool may_ask(struct remotemem *m, uint32_t id)
+static bool is_gone(const struct remotemem *m, uint32_t id)
 {
+	char path[16];
+	snprintf(path, sizeof(path), "%u", id);
+	return faccessat(m->proc_fd, path, F_OK, 0) < 0 && errno == ENOENT;
+}
+
+/* May the helper be asked about this process?  0, -ETIMEDOUT or -ESRCH: it is gone. */
+static int may_ask(struct remotemem *m, uint32_t id)
+{
+	if (is_gone(m, id))
+		return -ESRCH;
 	if (is_stuck(m, id))
-		return false;
+		return -ETIMEDOUT;
 	if (m->stats.n_stuck < HELPER_STUCK_MAX)
-		return true;
+		return 0;
 	m->stats.n_refused++;
-	return false;
+	return -ETIMEDOUT;
 }
 
 static long note_answer(struct remotemem *m, uint32_t id, long answer)
@@ -134,8 +187,10 @@ static long note_answer(struct remotemem *m, uint32_t id, long answer)
 static long ask_helper(struct remotemem *m, uint32_t id, bool by_file,
 		       const struct memhelper_pieces *p)
 {
-	return may_ask(m, id) ? note_answer(m, id, memhelper_read(m->helper, id, by_file, p))
-			      : -ETIMEDOUT;
+	int r = may_ask(m, id);
+	if (r < 0)
+		return r == -ESRCH && by_file ? -ENOENT : r;
+	return note_answer(m, id, memhelper_read(m->helper, id, by_file, p));
 }
 
 /* ---- reading -------------------------------------------------------------------------- */
@@ -152,6 +207,9 @@ struct remotemem *remotemem_new(int proc_fd)
 	m->helper = helper;
 	m->proc_fd = proc_fd;
 	m->is_direct = !(rights_permitted() & UINT64_C(1) << CAP_SYS_PTRACE);
+	char status[STATUS_BYTES];
+	m->has_own_proc = read_start(m, "self/status", status, sizeof(status)) &&
+		has_one_id(status) && read_start(m, "self/uid_map", m->uid_map, sizeof(m->uid_map));
 	pthread_mutex_init(&m->mutex, NULL);
 	return m;
 }
@@ -227,28 +285,86 @@ bool remotemem_is_direct(struct remotemem *m, uint32_t id)
 	return is_direct;
 }
 
-long remotemem_read_text(struct remotemem *m, uint32_t id, const char *name, bool is_first,
+/* What the helper reads or opens; the path begins with the id. */
+enum want { TEXT, MORE_TEXT, LINK_TEXT, LINK };
+
+static long ask_for_path(struct remotemem *m, uint32_t id, const char *name, enum want want,
 			 const char **ret_text)
 {
 	char path[MEMHELPER_PATH_BYTES];
 	snprintf(path, sizeof(path), "%u/%s", id, name);
 	pthread_mutex_lock(&m->mutex);
-	long n = may_ask(m, id)
-		? note_answer(m, id, memhelper_text(m->helper, path, is_first, ret_text))
-		: -ETIMEDOUT;
+	long r = may_ask(m, id);
+	if (r == 0)
+		r = note_answer(m, id, want == LINK ? memhelper_link(m->helper, path)
+				: want == LINK_TEXT ? memhelper_read_link(m->helper, path, ret_text)
+				: memhelper_text(m->helper, path, want == TEXT, ret_text));
 	pthread_mutex_unlock(&m->mutex);
-	return n;
+	return r == -ESRCH ? -ENOENT : r;
+}
+
+long remotemem_read_text(struct remotemem *m, uint32_t id, const char *name, bool is_first,
+			 const char **ret_text)
+{
+	return ask_for_path(m, id, name, is_first ? TEXT : MORE_TEXT, ret_text);
+}
+
+long remotemem_read_link(struct remotemem *m, uint32_t id, const char *name, const char **ret_text)
+{
+	return ask_for_path(m, id, name, LINK_TEXT, ret_text);
 }
 
 int remotemem_open_link(struct remotemem *m, uint32_t id, const char *name)
 {
-	char path[MEMHELPER_PATH_BYTES];
-	snprintf(path, sizeof(path), "%u/%s", id, name);
+	return (int)ask_for_path(m, id, name, LINK, NULL);
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+/* This file needs the lock that opening an event needs, and no other, and has the shorter
+ * deadline. */
+static int check_answer(struct remotemem *m, uint32_t tid)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	char path[32];
+	const char *text;
+	int r = may_ask(m, tid);
+	if (r < 0 || (m->answered == tid && now_ns - m->answered_ns < TRUST_NS))
+		return r;
+	snprintf(path, sizeof(path), "%u/personality", tid);
+	if (note_answer(m, tid, memhelper_text(m->helper, path, true, &text)) == -ETIMEDOUT)
+		return -ETIMEDOUT;
+	m->answered = tid;
+	m->answered_ns = now_ns;
+	return 0;
+}
+
+int remotemem_open_event(struct remotemem *m, const struct memhelper_event *ev)
+{
 	pthread_mutex_lock(&m->mutex);
-	long fd = may_ask(m, id) ? note_answer(m, id, memhelper_link(m->helper, path))
-				 : -ETIMEDOUT;
+	long r = check_answer(m, ev->tid);
+	if (r == 0)
+		r = note_answer(m, ev->tid, memhelper_event(m->helper, ev));
 	pthread_mutex_unlock(&m->mutex);
-	return (int)fd;
+	return (int)r;
+}
+
+/* ---- giving up ------------------------------------------------------------------------------ */
+
+void remotemem_give_up(struct remotemem *m, uint32_t id)
+{
+	pthread_mutex_lock(&m->mutex);
+	if (may_ask(m, id) == 0)
+		note_answer(m, id, -ETIMEDOUT);
+	pthread_mutex_unlock(&m->mutex);
+}
+
+bool remotemem_is_given_up(struct remotemem *m, uint32_t id)
+{
+	pthread_mutex_lock(&m->mutex);
+	bool is_given_up = is_stuck(m, id);
+	pthread_mutex_unlock(&m->mutex);
+	return is_given_up;
 }
 
 /* ---- what happened ------------------------------------------------------------------------ */
@@ -257,7 +373,7 @@ void remotemem_explain(const struct remotemem *m, const struct log *log)
 {
 	for (uint32_t i = 0; m && i < m->stats.n_stuck; i++)
 		log_line(log, LOG_EXPLAIN, "process %u: its memory did not answer and is not "
-			 "read again (FUSE, userfaultfd)", m->stuck[i]);
+			 "read again (FUSE, userfaultfd, or it executes a program)", m->stuck[i]);
 }
 
 struct remotemem_stats remotemem_stats(const struct remotemem *m)
