@@ -17,22 +17,35 @@
 
 #define KTHREADD 2  /* parent of all kernel threads */
 
+/* The first line is "Name:\tTEXT", in which the kernel escapes newlines and backslashes. */
+static void take_name(const char *status, struct findprocs_process *ret)
+{
+	const char *p = strchr(status, '\t');
+	size_t n = 0;
+	for (p = p ? p + 1 : ""; *p && *p != '\n' && n < sizeof(ret->comm) - 1; p++) {
+		bool is_escaped = *p == '\\' && p[1];
+		p += is_escaped;
+		ret->comm[n++] = is_escaped && *p == 'n' ? '\n' : *p;
+	}
+	ret->comm[n] = '\0';
+}
+
 static bool read_process(const struct host *h, pid_t pid, struct findprocs_process *ret)
 {
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%d/stat", (int)pid);
+	/* No process can hold back readers of this file; see base/remotemem.h. */
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%d/status", (int)pid);
 	char text[512];
 	struct stat st;
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0 || fstat(fd, &st) < 0)
 		return false;
 	text[n] = '\0';
-	/* proc(5): the name, in parentheses, can contain any character */
-	const char *from = strchr(text, '('), *to = strrchr(text, ')');
+	const char *line = strstr(text, "\nPPid:");
 	int parent;
-	if (!from || !to || to < from || sscanf(to + 1, " %*c %d", &parent) != 1)
+	if (!line || sscanf(line, "\nPPid: %d", &parent) != 1)
 		return false;
 	*ret = (struct findprocs_process){ .pid = pid, .parent = parent, .uid = st.st_uid };
-	snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)(to - from - 1), from + 1);
+	take_name(text, ret);
 	return pid != KTHREADD && parent != KTHREADD;
 }
 
@@ -68,15 +81,12 @@ void findprocs_done(struct findprocs *f)
 /* The name may be longer than the kernel's, or that of the executable. */
 static bool is_named(const struct findprocs *f, const struct findprocs_process *p, const char *name)
 {
-	char link[32], target[PATH_MAX];
+	char target[PATH_MAX];
 	if (strcmp(p->comm, name) == 0)
 		return true;
-	snprintf(link, sizeof(link), "%d/exe", (int)p->pid);
-	ssize_t n = readlinkat(f->host->fd[HOST_PROC], link, target, sizeof(target) - 1);
-	if (n <= 0)
+	if (host_read_process_link(f->host, (uint32_t)p->pid, "exe", target, sizeof(target)) <= 0)
 		return strlen(name) >= sizeof(p->comm) &&
 			strncmp(p->comm, name, sizeof(p->comm) - 1) == 0;
-	target[n] = '\0';
 	const char *slash = strrchr(target, '/');
 	return slash && strcmp(slash + 1, name) == 0;
 }

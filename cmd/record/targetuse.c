@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 struct use {
-	uint64_t cpu_ticks, threads, rss_pages;
+	uint64_t cpu_ticks, threads, rss_bytes;
 };
 
 void targetuse_init(struct targetuse *u, const struct host *host, const pid_t *pid, size_t n_pids,
@@ -33,35 +33,43 @@ void targetuse_done(struct targetuse *u)
 	*u = (struct targetuse){ 0 };
 }
 
-/* proc(5): fields 14 to 17 are CPU times, 20 the threads, 24 the resident pages; the name in
- * field 2 can contain any character. */
-static bool add_stat(const char *text, bool with_children, struct use *sum)
-{
-	unsigned long long utime, stime, cutime, cstime, threads, rss;
-	const char *p = strrchr(text, ')');
-	if (!p || sscanf(p + 1,
-			 " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu %*s "
-			 "%*s %llu %*s %*s %*s %llu",
-			 &utime, &stime, &cutime, &cstime, &threads, &rss) != 6)
-		return false;
-	sum->cpu_ticks += utime + stime + (with_children ? cutime + cstime : 0);
-	sum->threads += threads;
-	sum->rss_pages += rss;
-	return true;
-}
-
-static bool add_process(const struct host *h, pid_t pid, bool with_children, struct use *sum)
+/* proc(5): fields 14 to 17 are CPU times; the name in field 2 can contain any character. */
+static void add_cpu(const struct host *h, pid_t pid, const char *name, bool with_children,
+		    struct use *sum)
 {
 	CLEANUP_FREE char *text = NULL;
-	return host_read_file(h, HOST_PROC, &text, NULL, "%d/stat", (int)pid) == 0 &&
-	       add_stat(text, with_children, sum);
+	unsigned long long utime, stime, cutime, cstime;
+	if (host_read_process_file(h, (uint32_t)pid, name, &text, NULL) < 0)
+		return;
+	const char *p = strrchr(text, ')');
+	if (p && sscanf(p + 1,
+			" %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu",
+			&utime, &stime, &cutime, &cstime) == 4)
+		sum->cpu_ticks += utime + stime + (with_children ? cutime + cstime : 0);
+}
+
+/* Threads and memory, from a file of which no process can hold back the readers.  False: there is
+ * no such process. */
+static bool add_size(const struct host *h, pid_t pid, struct use *sum)
+{
+	CLEANUP_FREE char *text = NULL;
+	unsigned long long value;
+	if (host_read_file(h, HOST_PROC, &text, NULL, "%d/status", (int)pid) < 0)
+		return false;
+	const char *threads = strstr(text, "\nThreads:"), *rss = strstr(text, "\nVmRSS:");
+	if (threads && sscanf(threads, "\nThreads: %llu", &value) == 1)
+		sum->threads += value;
+	if (rss && sscanf(rss, "\nVmRSS: %llu kB", &value) == 1)
+		sum->rss_bytes += value * 1024;
+	return true;
 }
 
 static void add_thread(const struct host *h, pid_t tid, struct use *sum)
 {
-	CLEANUP_FREE char *text = NULL;
-	if (host_read_file(h, HOST_PROC, &text, NULL, "%d/task/%d/stat", (int)tid, (int)tid) == 0)
-		add_stat(text, false, sum);
+	char name[32];
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	add_cpu(h, tid, name, false, sum);
+	add_size(h, tid, sum);
 }
 
 /* A folder of /proc; NULL when it is gone.  The caller closes it. */
@@ -121,12 +129,8 @@ static void measure_machine(const struct host *h, struct use *sum)
 		   &softirq) == 5)
 		sum->cpu_ticks = user + nice + system + irq + softirq;
 	DIR *d = open_folder(h, ".");
-	for (pid_t pid; d && (pid = next_id(d));) {
-		struct use one = { 0 };
-		add_process(h, pid, false, &one);
-		sum->threads += one.threads;
-		sum->rss_pages += one.rss_pages;
-	}
+	for (pid_t pid; d && (pid = next_id(d));)
+		add_size(h, pid, sum);
 	if (d)
 		closedir(d);
 }
@@ -144,8 +148,10 @@ static struct use measure_target(struct targetuse *u)
 	if (u->command)
 		add_seen(u, u->command);
 	for (size_t i = 0; i < u->seen.n; i++)
-		if (add_process(u->host, u->seen.v[i], true, &sum))
+		if (add_size(u->host, u->seen.v[i], &sum)) {
+			add_cpu(u->host, u->seen.v[i], "stat", true, &sum);
 			add_children(u, u->seen.v[i]);
+		}
 	for (size_t i = 0; i < u->n_tids; i++)
 		add_thread(u->host, u->tid[i], &sum);
 	return sum;
@@ -155,7 +161,7 @@ bool targetuse_read(struct targetuse *u, enum trigger_metric metric, uint64_t no
 {
 	struct use use = measure_target(u);
 	if (metric == TRIGGER_RSS)
-		*ret = (double)use.rss_pages * (double)sysconf(_SC_PAGESIZE);
+		*ret = (double)use.rss_bytes;
 	else if (metric == TRIGGER_THREADS)
 		*ret = (double)use.threads;
 	else

@@ -143,6 +143,55 @@ int host_read_process_file(const struct host *h, uint32_t pid, const char *name,
 	return 0;
 }
 
+/* Copies what the helper has read, if anything. */
+static long copy_start(long n, const char *from, char *text, size_t n_bytes)
+{
+	if (n >= (long)n_bytes)
+		n = (long)n_bytes - 1;
+	if (n > 0)
+		memcpy(text, from, (size_t)n);
+	text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+long host_read_process_line(const struct host *h, uint32_t pid, const char *name, char *text,
+			    size_t n_bytes)
+{
+	const char *part = NULL;
+	long n;
+	if (remotemem_is_direct(h->memory, pid)) {
+		CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/%s", pid, name);
+		n = fd < 0 ? fd : read(fd, text, n_bytes - 1);
+		text[n > 0 ? n : 0] = '\0';
+		return n < 0 && fd >= 0 ? -errno : n;
+	}
+	n = remotemem_read_text(h->memory, pid, name, true, &part);
+	return copy_start(n, part, text, n_bytes);
+}
+
+long host_read_process_link(const struct host *h, uint32_t pid, const char *name, char *text,
+			    size_t n_bytes)
+{
+	const char *part = NULL;
+	char path[64];
+	if (remotemem_is_direct(h->memory, pid)) {
+		CLEANUP_RIGHTS bool raised = rights_raise();
+		snprintf(path, sizeof(path), "%u/%s", pid, name);
+		ssize_t n = readlinkat(h->fd[HOST_PROC], path, text, n_bytes - 1);
+		text[n > 0 ? n : 0] = '\0';
+		return n < 0 ? -errno : n;
+	}
+	long n = remotemem_read_link(h->memory, pid, name, &part);
+	return copy_start(n, part, text, n_bytes);
+}
+
+int host_open_process_link(const struct host *h, uint32_t pid, const char *name)
+{
+	return remotemem_is_direct(h->memory, pid)
+		? host_open_file(h, HOST_PROC, O_PATH, "%u/%s", pid, name)
+		: remotemem_open_link(h->memory, pid, name);
+}
+
 int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
 		   const char *fmt, ...)
 {
@@ -167,15 +216,14 @@ int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
 	return 0;
 }
 
-/* The state in /proc/.../stat, which follows a name of arbitrary bytes; 0 if there is no such
- * process. */
+/* The state in /proc/.../status, which no process can hold back; 0 if there is no such process. */
 static char state_of(const struct host *h, const char *folder)
 {
 	CLEANUP_FREE char *text = NULL;
-	if (host_read_file(h, HOST_PROC, &text, NULL, "%s/stat", folder) < 0)
+	if (host_read_file(h, HOST_PROC, &text, NULL, "%s/status", folder) < 0)
 		return 0;
-	const char *after = strrchr(text, ')');
-	return after && after[1] == ' ' ? after[2] : 0;
+	const char *line = strstr(text, "\nState:\t");
+	return line ? line[8] : 0;
 }
 
 static bool is_ended(char state)

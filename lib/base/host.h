@@ -37,10 +37,23 @@ int host_open_file(const struct host *h, enum host_dir dir, int flags, const cha
 int host_read_file(const struct host *h, enum host_dir dir, char **ret_text, size_t *ret_n,
 		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same for /proc/PID/NAME of a process, or one of its threads, that may be hostile: its memory
- * may keep readers waiting (remotemem.h).  -ETIMEDOUT: it did. */
+/*
+ * The same for /proc/PID/NAME of a process, or one of its threads, that may be hostile: it may keep
+ * readers waiting (remotemem.h says which files and links that concerns).  -ETIMEDOUT: it did.
+ */
 int host_read_process_file(const struct host *h, uint32_t pid, const char *name, char **ret_text,
 			   size_t *ret_n);
+
+/* Its first n_bytes - 1 bytes, and a NUL.  Their number or -errno. */
+long host_read_process_line(const struct host *h, uint32_t pid, const char *name, char *text,
+			    size_t n_bytes);
+
+/* The text of a link, in the same way. */
+long host_read_process_link(const struct host *h, uint32_t pid, const char *name, char *text,
+			    size_t n_bytes);
+
+/* Opens what a link leads to, with O_PATH.  A descriptor or -errno. */
+int host_open_process_link(const struct host *h, uint32_t pid, const char *name);
 
 /* Reads a decimal integer from a one-line file; -errno, or -EINVAL if it is not a number. */
 int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,

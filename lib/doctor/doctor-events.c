@@ -126,15 +126,28 @@ static void find_cgroup(struct cprof_doctor *d, bool cpus)
 
 /* ---- the requested process ----------------------------------- */
 
-static void find_file(struct cprof_doctor *d, struct cprof_finding *f, const char *name, int flags,
-		      const char *without, const char *capability)
+static int try_link(const struct host *h, uint32_t id, const char *name)
+{
+	CLEANUP_CLOSE int fd = host_open_process_link(h, id, name);
+	return fd < 0 ? fd : 0;
+}
+
+static long try_file(const struct host *h, uint32_t id, const char *name)
+{
+	char text[16];
+	long n = host_read_process_line(h, id, name, text, sizeof(text));
+	return n == -EIO ? 0 : n;  /* "mem" was opened, and there is no memory at 0 */
+}
+
+static void find_file(struct cprof_doctor *d, struct cprof_finding *f, const char *name,
+		      bool is_link, const char *without, const char *capability)
 {
 	uint32_t id = host_live_thread(d->host, (uint32_t)d->pid);
-	CLEANUP_CLOSE int fd = host_open_file(d->host, HOST_PROC, flags, "%u/%s", id, name);
-	if (fd >= 0)
+	long r = is_link ? try_link(d->host, id, name) : try_file(d->host, id, name);
+	if (r >= 0)
 		return;
 	doctor_worse(f, CPROF_FINDING_LIMITED, "/proc/%d/%s: %s: %s", (int)d->pid, name,
-		     strerror(-fd), without);
+		     strerror((int)-r), without);
 	doctor_remedy_capability(d, f, capability);
 }
 
@@ -154,10 +167,10 @@ static void find_process(struct cprof_doctor *d)
 	if (try_to(d, f, CPROF_FINDING_NO, &user, &there) == 0)
 		doctor_worse(f, CPROF_FINDING_OK, "can be sampled");
 	f = doctor_find(d, "names", "process-files", "Files of the process", "%s", "");
-	find_file(d, f, "maps", O_RDONLY, "its code has no names", "cap_sys_ptrace");
-	find_file(d, f, "root", O_PATH, "its files are looked up in this mount namespace",
+	find_file(d, f, "maps", false, "its code has no names", "cap_sys_ptrace");
+	find_file(d, f, "root", true, "its files are looked up in this mount namespace",
 		  "cap_sys_ptrace");
-	find_file(d, f, "mem", O_RDONLY, "stacks longer than their copy cannot be completed",
+	find_file(d, f, "mem", false, "stacks longer than their copy cannot be completed",
 		  "cap_sys_ptrace");
 	if (f->state == CPROF_FINDING_OK)
 		doctor_worse(f, CPROF_FINDING_OK, "maps, root and memory can be read");

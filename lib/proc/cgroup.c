@@ -174,16 +174,26 @@ const char *cgroup_why_not(int r)
 
 /* ---- groups ---------------------------------------------------------------------------- */
 
-/* Field 22 of /proc/PID/stat; the name in field 2 can contain any character.  0: no process. */
-static unsigned long long start_of(const struct host *h, const char *pid)
+/* Field 22 of /proc/PID/stat; the name in field 2 can contain any character.  0: unknown. */
+static unsigned long long parse_start(const char *stat)
 {
-	CLEANUP_FREE char *text = NULL;
 	unsigned long long start;
-	if (host_read_file(h, HOST_PROC, &text, NULL, "%s/stat", pid) < 0)
-		return 0;
-	const char *p = strrchr(text, ')');
+	const char *p = strrchr(stat, ')');
 	return p && sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 			   "%*s %*s %*s %*s %llu", &start) == 1 ? start : 0;
+}
+
+/* 0: no process. */
+static unsigned long long start_of(const struct host *h, uint32_t pid)
+{
+	CLEANUP_FREE char *text = NULL;
+	return host_read_process_file(h, pid, "stat", &text, NULL) < 0 ? 0 : parse_start(text);
+}
+
+static unsigned long long own_start(const struct host *h)
+{
+	CLEANUP_FREE char *text = NULL;
+	return host_read_file(h, HOST_PROC, &text, NULL, "self/stat") < 0 ? 0 : parse_start(text);
 }
 
 static bool parse_name(const char *name, int *ret_pid, unsigned long long *ret_start)
@@ -230,12 +240,10 @@ static void remove_leftover(int parent, const struct host *h, const char *name)
 {
 	int pid;
 	unsigned long long start;
-	char id[16];
 	struct stat st;
-	if (!parse_name(name, &pid, &start))
+	if (!parse_name(name, &pid, &start) || pid <= 0)
 		return;
-	snprintf(id, sizeof(id), "%d", pid);
-	if (start && start_of(h, id) == start)
+	if (start && start_of(h, (uint32_t)pid) == start)
 		return;
 	CLEANUP_CLOSE int dir = openat(parent, name,
 				       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -262,7 +270,7 @@ static void remove_leftovers(int parent, const struct host *h)
 static int make_folder(struct cgroup *g, const struct host *h)
 {
 	char name[sizeof(g->name)];
-	unsigned long long start = start_of(h, "self");
+	unsigned long long start = own_start(h);
 	int r = -EEXIST;
 	for (unsigned i = 1; r == -EEXIST && i <= GROUPS_MAX; i++) {
 		snprintf(name, sizeof(name), "cprof-%d-%llu-%u", (int)getpid(), start, i);

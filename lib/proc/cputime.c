@@ -67,7 +67,9 @@ int cputime_thread_ns(const struct host *h, pid_t pid, pid_t tid, uint64_t *ret_
 	}
 	/* A kernel without CONFIG_SCHED_INFO: use utime and stime, in ticks. */
 	CLEANUP_FREE char *stat = NULL;
-	int r = host_read_file(h, HOST_PROC, &stat, NULL, "%d/task/%d/stat", pid, tid);
+	char name[40];
+	snprintf(name, sizeof(name), "task/%d/stat", tid);
+	int r = host_read_process_file(h, (uint32_t)pid, name, &stat, NULL);
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
 	return parse_stat_ticks(stat, 14, ret_ns);
@@ -76,7 +78,7 @@ int cputime_thread_ns(const struct host *h, pid_t pid, pid_t tid, uint64_t *ret_
 int cputime_children_ns(const struct host *h, pid_t pid, uint64_t *ret_ns)
 {
 	CLEANUP_FREE char *text = NULL;
-	int r = host_read_file(h, HOST_PROC, &text, NULL, "%d/stat", pid);
+	int r = host_read_process_file(h, (uint32_t)pid, "stat", &text, NULL);
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
 	return parse_stat_ticks(text, 16, ret_ns);

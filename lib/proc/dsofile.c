@@ -56,12 +56,12 @@ static int open_wanted(const struct host *h, const struct dsofile *want, int dir
 	return is_wanted(&st, want, !is_own_root) ? TAKE_FD(fd) : -ESTALE;
 }
 
-/* Looking for the link needs the lock of the process's memory. */
-static int open_link_by_helper(const struct host *h, const struct dsofile *want, const char *name)
+/* A link in the folder of the process. */
+static int open_link(const struct host *h, const struct dsofile *want, const char *name)
 {
 	struct stat st;
 	const struct foreign_want where = { .pid = want->pid, .flags = FOREIGN_MAGIC_LINKS };
-	CLEANUP_CLOSE int path_fd = remotemem_open_link(h->memory, want->pid, name);
+	CLEANUP_CLOSE int path_fd = host_open_process_link(h, want->pid, name);
 	if (path_fd < 0)
 		return path_fd;
 	CLEANUP_CLOSE int fd = foreign_open_path(h->foreign, &where, path_fd, &st);
@@ -73,22 +73,19 @@ static int open_link_by_helper(const struct host *h, const struct dsofile *want,
 static int open_map_file(const struct host *h, const struct dsofile *want, char **ret_path)
 {
 	char name[64];
-	snprintf(name, sizeof(name), "%u/map_files/%llx-%llx", want->pid,
-		 (unsigned long long)want->start, (unsigned long long)want->end);
-	CLEANUP_CLOSE int fd = remotemem_is_direct(h->memory, want->pid)
-		? open_wanted(h, want, h->fd[HOST_PROC], name, FOREIGN_MAGIC_LINKS)
-		: open_link_by_helper(h, want, strchr(name, '/') + 1);
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)want->start,
+		 (unsigned long long)want->end);
+	CLEANUP_CLOSE int fd = open_link(h, want, name);
 	if (fd < 0)
 		return fd;
-	if (asprintf(ret_path, "%s/%s", h->path[HOST_PROC], name) < 0)
+	if (asprintf(ret_path, "%s/%u/%s", h->path[HOST_PROC], want->pid, name) < 0)
 		return -ENOMEM;
 	return TAKE_FD(fd);
 }
 
 static int open_in_process_root(const struct host *h, const struct dsofile *want, char **ret_path)
 {
-	CLEANUP_CLOSE int root = host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root",
-						want->pid);
+	CLEANUP_CLOSE int root = host_open_process_link(h, want->pid, "root");
 	if (root < 0)
 		return root;
 	CLEANUP_CLOSE int fd = open_wanted(h, want, root, want->filename,
@@ -115,9 +112,7 @@ static int open_on_host(const struct host *h, const struct dsofile *want, char *
 /* The main binary, deleted or not: this link needs no more permission than the process's root. */
 static int open_exe(const struct host *h, const struct dsofile *want, char **ret_path)
 {
-	char name[32];
-	snprintf(name, sizeof(name), "%u/exe", want->pid);
-	CLEANUP_CLOSE int fd = open_wanted(h, want, h->fd[HOST_PROC], name, FOREIGN_MAGIC_LINKS);
+	CLEANUP_CLOSE int fd = open_link(h, want, "exe");
 	if (fd < 0)
 		return fd;
 	if (asprintf(ret_path, "%s/%u/exe", h->path[HOST_PROC], want->pid) < 0)
@@ -184,13 +179,11 @@ int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_pa
 
 uint64_t dsofile_exe_ino(const struct host *h, uint32_t pid)
 {
-	char name[32];
 	uint64_t device, inode;
-	const struct foreign_want want = { .dir_fd = h->fd[HOST_PROC], .path = name,
-					   .flags = FOREIGN_MAGIC_LINKS };
 	CLEANUP_RIGHTS bool raised = rights_raise();
-	snprintf(name, sizeof(name), "%u/exe", host_live_thread(h, pid));
-	return foreign_identify(&want, &device, &inode) == 0 ? inode : 0;
+	CLEANUP_CLOSE int fd = host_open_process_link(h, host_live_thread(h, pid), "exe");
+	const struct foreign_want want = { .dir_fd = fd, .path = "" };
+	return fd >= 0 && foreign_identify(&want, &device, &inode) == 0 ? inode : 0;
 }
 
 /* The size of an ELF image in memory, by its own headers. */

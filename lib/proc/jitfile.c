@@ -26,8 +26,7 @@
 static int open_tmp(const struct host *h, uint32_t pid)
 {
 	CLEANUP_CLOSE int root =
-		host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root",
-			       host_live_thread(h, pid));
+		host_open_process_link(h, host_live_thread(h, pid), "root");
 	if (root < 0)
 		return root;
 	const struct foreign_want want = { .dir_fd = root, .path = "tmp",
@@ -61,7 +60,7 @@ static int64_t start_time(const struct host *h, uint32_t pid)
 {
 	CLEANUP_FREE char *text = NULL;
 	unsigned long long ticks;
-	if (host_read_file(h, HOST_PROC, &text, NULL, "%u/stat", pid) < 0)
+	if (host_read_process_file(h, pid, "stat", &text, NULL) < 0)
 		return 0;
 	const char *p = strrchr(text, ')');
 	/* Fields 3 to 22. */

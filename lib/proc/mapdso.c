@@ -269,8 +269,7 @@ static void open_elsewhere(struct mapdso *x, struct dso *d, const char *filename
 static int root_of(struct mapdso *x, uint32_t pid)
 {
 	uint64_t dev, ino, own_dev, own_ino;
-	CLEANUP_CLOSE int fd =
-		host_open_file(x->host, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root", pid);
+	CLEANUP_CLOSE int fd = host_open_process_link(x->host, pid, "root");
 	const struct foreign_want root = { .dir_fd = fd, .path = "" };
 	const struct foreign_want own = { .dir_fd = x->host->fd[HOST_ROOT], .path = "" };
 	if (fd < 0 || foreign_identify(&root, &dev, &ino) < 0 ||

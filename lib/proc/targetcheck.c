@@ -11,9 +11,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* PF_KTHREAD of the kernel's include/linux/sched.h, in field 9 of /proc/PID/stat (proc(5)). */
-#define STAT_FLAG_KTHREAD 0x00200000u
-
 /* The value of "KEY:" in /proc/PID/status, or -1. */
 static long status_field(const char *status, const char *key)
 {
@@ -22,24 +19,38 @@ static long status_field(const char *status, const char *key)
 	return p && sscanf(p + strlen(key), "%ld", &value) == 1 ? value : -1;
 }
 
+/* 'R', 'S', ...; 0: unknown. */
+static char state_of(const char *status)
+{
+	const char *p = strstr(status, "\nState:\t");
+	return p ? p[8] : 0;
+}
+
+/* PF_KTHREAD of the kernel's include/linux/sched.h, in field 9 of /proc/PID/stat (proc(5)). */
+static bool is_kernel_thread(const struct host *h, pid_t id)
+{
+	const unsigned flag_kthread = 0x00200000u;
+	CLEANUP_FREE char *stat = NULL;
+	if (host_read_process_file(h, (uint32_t)id, "stat", &stat, NULL) < 0)
+		return false;
+	/* The name in parentheses may hold anything, so search from its end. */
+	const char *rest = strrchr(stat, ')');
+	unsigned flags;
+	return rest && sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & flag_kthread;
+}
+
 int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 {
 	const char *what = is_thread ? "thread" : "process";
-	CLEANUP_FREE char *stat = NULL;
 	CLEANUP_FREE char *status = NULL;
-	if (host_read_file(h, HOST_PROC, &stat, NULL, "%d/stat", id) < 0 ||
-	    host_read_file(h, HOST_PROC, &status, NULL, "%d/status", id) < 0) {
+	if (host_read_file(h, HOST_PROC, &status, NULL, "%d/status", id) < 0) {
 		err_errno(e, ESRCH, "no %s %d", what, id);
 		err_hint(e, "it may have ended, or belong to another pid namespace; see 'ps -e%s'",
 			 is_thread ? "L" : "");
 		return -ESRCH;
 	}
-	/* The name in parentheses may hold anything, so search from its end. */
-	char *rest = strrchr(stat, ')');
-	char state = '?';
-	unsigned flags = 0;
-	if (rest)
-		sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags);
+	char state = state_of(status);
 	long leader = status_field(status, "\nTgid:");
 	/* A main thread that has ended looks like a zombie while other threads go on. */
 	bool others = !is_thread && status_field(status, "\nThreads:") > 1;
@@ -54,16 +65,16 @@ int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 			 leader);
 		return -EINVAL;
 	}
-	return flags & STAT_FLAG_KTHREAD ? TARGETCHECK_KERNEL : TARGETCHECK_USER;
+	return is_kernel_thread(h, id) ? TARGETCHECK_KERNEL : TARGETCHECK_USER;
 }
 
 bool targetcheck_is_stopped(const struct host *h, pid_t id)
 {
-	CLEANUP_FREE char *stat = NULL;
-	if (host_read_file(h, HOST_PROC, &stat, NULL, "%d/stat", id) < 0)
+	CLEANUP_FREE char *status = NULL;
+	if (host_read_file(h, HOST_PROC, &status, NULL, "%d/status", id) < 0)
 		return false;
-	const char *rest = strrchr(stat, ')');
-	return rest && (strncmp(rest, ") T", 3) == 0 || strncmp(rest, ") t", 3) == 0);
+	char state = state_of(status);
+	return state == 'T' || state == 't';
 }
 
 const char *targetcheck_privilege(const char *path)

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/foreign.h"
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -53,8 +54,7 @@ struct polled_thread {
 
 struct polled_process {
 	uint32_t pid;
-	dev_t exe_dev;
-	ino_t exe_ino;
+	uint64_t exe_dev, exe_ino;
 	bool is_waiting;               /* the command, before its exec */
 };
 
@@ -132,12 +132,10 @@ static void feed(void *ctx, const struct record *r)
 
 static void read_exe(const struct host *h, struct polled_process *p)
 {
-	struct stat st;
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_PATH, "%u/exe", p->pid);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return;
-	p->exe_dev = st.st_dev;
-	p->exe_ino = st.st_ino;
+	CLEANUP_CLOSE int fd = host_open_process_link(h, p->pid, "exe");
+	const struct foreign_want exe = { .dir_fd = fd, .path = "" };
+	if (fd >= 0)
+		foreign_identify(&exe, &p->exe_dev, &p->exe_ino);
 }
 
 static void feed_exec(const struct round *p, uint32_t pid)

@@ -43,12 +43,10 @@ static int open_command(const struct host *h, const char *file)
 
 static bool process_switches(const struct host *h, pid_t id)
 {
-	char name[32];
-	const struct foreign_want want = { .dir_fd = h->fd[HOST_PROC], .path = name,
-					   .flags = FOREIGN_MAGIC_LINKS, .pid = (uint32_t)id };
-	snprintf(name, sizeof(name), "%d/exe", id);
+	const struct foreign_want want = { .flags = FOREIGN_MAGIC_LINKS, .pid = (uint32_t)id };
 	CLEANUP_RIGHTS bool raised = rights_raise();
-	CLEANUP_CLOSE int fd = foreign_open(h->foreign, &want, NULL);
+	CLEANUP_CLOSE int link = host_open_process_link(h, (uint32_t)id, "exe");
+	CLEANUP_CLOSE int fd = link < 0 ? link : foreign_open_path(h->foreign, &want, link, NULL);
 	return fd >= 0 && runtime_file_switches(fd);
 }
 

@@ -32,18 +32,16 @@ static const char *why_refused(int r)
 	}
 }
 
-static bool stat_namespace(const struct host *h, const char *pid, struct stat *ret)
+static bool stat_namespace(const struct host *h, pid_t pid, struct stat *ret)
 {
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%s/ns/pid", pid);
+	CLEANUP_CLOSE int fd = host_open_process_link(h, (uint32_t)pid, "ns/pid");
 	return fd >= 0 && fstat(fd, ret) == 0;
 }
 
 static bool is_within(const struct host *h, pid_t id, const struct stat *own)
 {
-	char text[16];
 	struct stat st;
-	snprintf(text, sizeof(text), "%d", (int)id);
-	return stat_namespace(h, text, &st) && st.st_ino == own->st_ino;
+	return stat_namespace(h, id, &st) && st.st_ino == own->st_ino;
 }
 
 /* The reason why the ids of the targets mean nothing to the kernel's programs; NULL: they do. */
@@ -51,7 +49,7 @@ static const char *set_namespace(struct filterprog *p, const struct live_targets
 				 const struct host *h)
 {
 	struct stat own;
-	if (!stat_namespace(h, "self", &own))
+	if (!stat_namespace(h, getpid(), &own))
 		return "the pid namespace is unknown";
 	if (own.st_ino == INIT_PID_NAMESPACE_INODE)
 		return NULL;

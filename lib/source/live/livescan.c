@@ -37,7 +37,7 @@ static int add_process(struct livescan *k, pid_t pid)
 static bool is_born_later(const struct livescan *k, pid_t pid)
 {
 	CLEANUP_FREE char *text = NULL;
-	if (host_read_file(k->options->open.host, HOST_PROC, &text, NULL, "%d/stat", (int)pid) < 0)
+	if (host_read_process_file(k->options->open.host, (uint32_t)pid, "stat", &text, NULL) < 0)
 		return false;
 	/* The second field is the name in parentheses and may hold anything. */
 	const char *p = strrchr(text, ')');

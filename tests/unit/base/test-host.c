@@ -52,8 +52,8 @@ static void make_tree(void)
 
 static void remove_tree(void)
 {
-	static const char *const names[] = { "proc/7/comm", "proc/7/stat", "proc/7/task/7/stat",
-					     "proc/7/task/8/stat", "proc/7/task/9/stat",
+	static const char *const names[] = { "proc/7/comm", "proc/7/status", "proc/7/task/7/status",
+					     "proc/7/task/8/status", "proc/7/task/9/status",
 					     "proc/7/task/7", "proc/7/task/8", "proc/7/task/9",
 					     "proc/7/task", "proc/empty", "proc/nul", "sys/number",
 					     "sys/word", "sys/huge", "root/large", "proc/7", "proc",
@@ -103,21 +103,21 @@ static void test_long(const struct host *h)
 	tap_int(value, -12, "a failure does not change the value");
 }
 
-static void put_state(const char *name, const char *stat)
+static void put_state(const char *name, const char *status)
 {
-	make_file(name, stat, strlen(stat));
+	make_file(name, status, strlen(status));
 }
 
 static void test_live_thread(const struct host *h)
 {
-	put_state("proc/7/stat", "7 (a) Z 1) R 1 7\n");
+	put_state("proc/7/status", "Name:\ta) Z\nState:\tR (running)\n");
 	tap_int(host_live_thread(h, 7), 7, "a process whose main thread runs");
-	put_state("proc/7/stat", "7 (a) R 1) Z 1 7\n");
-	put_state("proc/7/task/7/stat", "7 (a) R 1) Z 1 7\n");
-	put_state("proc/7/task/8/stat", "8 (b) X 1 7\n");
-	put_state("proc/7/task/9/stat", "9 (c) S 1 7\n");
+	put_state("proc/7/status", "Name:\ta) R\nState:\tZ (zombie)\n");
+	put_state("proc/7/task/7/status", "Name:\ta) R\nState:\tZ (zombie)\n");
+	put_state("proc/7/task/8/status", "Name:\tb\nState:\tX (dead)\n");
+	put_state("proc/7/task/9/status", "Name:\tc\nState:\tS (sleeping)\n");
 	tap_int(host_live_thread(h, 7), 9, "then the thread that still runs");
-	put_state("proc/7/task/9/stat", "9 (c) Z 1 7\n");
+	put_state("proc/7/task/9/status", "Name:\tc\nState:\tZ (zombie)\n");
 	tap_int(host_live_thread(h, 7), 7, "no thread runs: the process itself");
 	tap_int(host_live_thread(h, 6), 6, "no such process");
 }

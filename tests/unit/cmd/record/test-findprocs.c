@@ -15,10 +15,10 @@ static void put_process(int pid, int parent, const char *comm, const char *exe)
 	char path[64];
 	snprintf(path, sizeof(path), "%d", pid);
 	mkdir(path, 0700);
-	snprintf(path, sizeof(path), "%d/stat", pid);
+	snprintf(path, sizeof(path), "%d/status", pid);
 	FILE *f = fopen(path, "w");
 	if (f) {
-		fprintf(f, "%d (%s) S %d 1 1 0 -1\n", pid, comm, parent);
+		fprintf(f, "Name:\t%s\nUmask:\t0022\nPid:\t%d\nPPid:\t%d\n", comm, pid, parent);
 		fclose(f);
 	}
 	snprintf(path, sizeof(path), "%d/exe", pid);
@@ -59,6 +59,7 @@ static void test_names(struct findprocs *f)
 {
 	finds(f, "postgres", 0, "10 11", "the name of two processes, but not of the caller");
 	finds(f, "a (b) c", 0, "12", "a name with blanks and parentheses");
+	finds(f, "a\\b\nc", 0, "15", "a name that the kernel escapes");
 	finds(f, "averyveryverylongname", 0, "13", "a name longer than the kernel keeps");
 	finds(f, "averyveryverylo", 0, "13", "and its first 15 characters");
 	finds(f, "python3.11", 0, "14", "the name of the executable");
@@ -95,6 +96,7 @@ int main(void)
 	put_process(12, 11, "a (b) c", NULL);
 	put_process(13, 1, "averyveryverylongname", NULL);
 	put_process(14, 1, "main", "/usr/bin/python3.11");
+	put_process(15, 1, "a\\\\b\\nc", NULL);
 	put_process(99, 1, "postgres", NULL);
 	tap_ok(findprocs_read(&f, &h, &e) == 0, "all processes are read");
 	test_names(&f);

@@ -30,11 +30,15 @@ static void put_process(int pid, unsigned ticks, unsigned threads, unsigned page
 	mkdir(path, 0700);
 	snprintf(path, sizeof(path), "%d/task/%d", pid, pid);
 	mkdir(path, 0700);
-	snprintf(text, sizeof(text), "%d (a) b 7) S 1 1 1 0 -1 0 0 0 0 0 %u 0 %u 0 20 0 %u 0 5 "
-		 "4096 %u 0\n", pid, ticks, ticks, threads, pages);
+	snprintf(text, sizeof(text), "%d (a) b 7) S 1 1 1 0 -1 0 0 0 0 0 %u 0 %u 0 20 0 1 0 5\n",
+		 pid, ticks, ticks);
 	snprintf(path, sizeof(path), "%d/stat", pid);
 	put(path, text);
 	snprintf(path, sizeof(path), "%d/task/%d/stat", pid, pid);
+	put(path, text);
+	snprintf(text, sizeof(text), "Name:\ta\nVmRSS:\t    %ld kB\nThreads:\t%u\n",
+		 (long)pages * sysconf(_SC_PAGESIZE) / 1024, threads);
+	snprintf(path, sizeof(path), "%d/status", pid);
 	put(path, text);
 	snprintf(path, sizeof(path), "%d/task/%d/children", pid, pid);
 	put(path, children);
