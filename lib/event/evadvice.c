@@ -437,6 +437,10 @@ static const struct row table[EVCAUSE_N_CAUSES] = {
 		{ BOOT, "boot a kernel with CONFIG_PERF_EVENTS=y" } } },
 	[EVCAUSE_MEMORY] = { "out of memory", "the kernel has no memory for it", .remedy = {
 		{ OPTION, "record fewer events, threads or CPUs" } } },
+	[EVCAUSE_SILENT] = { "the process does not answer",
+		"the process executes a program and waits for a file system meanwhile, which does "
+		"not answer (FUSE)", .remedy = {
+		{ OPTION, "record whole CPUs, which needs nothing from it: --scope cpu" } } },
 	[EVCAUSE_INTERRUPTED] = { "interrupted by signals",
 		"a signal interrupted each of many attempts", .remedy = {
 		{ OPTION, "record again: a timer of this process that fires all the time would "

@@ -341,6 +341,8 @@ enum evcause evcause_find(const struct host *h, const struct evcause_request *r,
 		return no_syscall(h);
 	case ENOMEM:
 		return EVCAUSE_MEMORY;
+	case ETIMEDOUT:
+		return EVCAUSE_SILENT;
 	case EINTR:
 		return EVCAUSE_INTERRUPTED;
 	default:

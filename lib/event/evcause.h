@@ -57,6 +57,7 @@ enum evcause {
 	EVCAUSE_CPU_OFFLINE,
 	EVCAUSE_NO_SYSCALL,
 	EVCAUSE_MEMORY,
+	EVCAUSE_SILENT,           /* the process does not let anybody attach now (remotemem.h) */
 	EVCAUSE_INTERRUPTED,      /* signals arrived faster than the event could be opened */
 	EVCAUSE_N_CAUSES,
 };

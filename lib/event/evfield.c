@@ -101,6 +101,8 @@ static uint64_t value_of(const struct perf_event_attr *a, const struct perf_even
 void evfield_find(const struct evopen *o, const struct perf_event_attr *attr,
 		  const struct evopen_place *at, struct evfield *ret)
 {
+	struct evopen_place place = *at;
+	place.flags |= PERF_FLAG_FD_CLOEXEC;
 	*ret = (struct evfield){ NULL, 0, NULL };
 	for (size_t i = 0; i < N_FIELDS; i++) {
 		struct perf_event_attr a = *attr;
@@ -108,8 +110,7 @@ void evfield_find(const struct evopen *o, const struct perf_event_attr *attr,
 			continue;
 		if (!clear_field(&a, &fields[i].mask))
 			continue;
-		int fd = o->fn(&a, at->pid, at->cpu, at->group_fd,
-			       at->flags | PERF_FLAG_FD_CLOEXEC);
+		int fd = evopen_call(o->fn, o->host, &a, &place);
 		if (fd >= 0)
 			close(fd);
 		else if (errno == EINVAL || errno == EINTR)

@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/memhelper.h"
+#include "base/remotemem.h"
 #include "base/rights.h"
 #include "event/evattr.h"
 #include "event/evadvice.h"
@@ -31,31 +33,62 @@
 #define PROBE_SPIN_NS 5000000  /* hundreds of such periods on any CPU */
 #define MAX_RATE_DEFAULT_HZ 100000
 
+/* The kernel's form of an attr; see evattr.h. */
+struct long_attr { struct perf_event_attr attr; uint64_t config3[1]; };
+
+static struct long_attr lengthen(const struct perf_event_attr *attr)
+{
+	struct long_attr to = { .attr = *attr };
+	const size_t at = offsetof(struct perf_event_attr, sig_data) + sizeof(attr->sig_data);
+	if (attr->size == EVATTR_SIZE_CONFIG3) {
+		to.attr.sig_data = 0;
+		memcpy((char *)&to + at, &attr->sig_data, sizeof(attr->sig_data));
+	}
+	return to;
+}
+
 int evopen_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		   unsigned long flags)
 {
-	/* See evattr.h.  The kernel sees a size that it does not know, and answers with its own. */
-	struct { struct perf_event_attr attr; uint64_t config3[1]; } long_attr = { .attr = *attr };
+	struct long_attr to = lengthen(attr);
 	CLEANUP_RIGHTS bool raised = rights_raise();
-	if (attr->size != EVATTR_SIZE_CONFIG3)
-		return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
-	const size_t at = offsetof(struct perf_event_attr, sig_data) + sizeof(attr->sig_data);
-	long_attr.attr.sig_data = 0;
-	memcpy((char *)&long_attr + at, &attr->sig_data, sizeof(attr->sig_data));
-	int fd = (int)syscall(SYS_perf_event_open, &long_attr, pid, cpu, group_fd, flags);
-	attr->size = long_attr.attr.size;
+	int fd = (int)syscall(SYS_perf_event_open, &to, pid, cpu, group_fd, flags);
+	/* The kernel answers to a size that it does not know with its own. */
+	attr->size = to.attr.size;
 	return fd;
+}
+
+static bool needs_helper(evopen_fn *fn, const struct host *h, const struct evopen_place *at)
+{
+	return fn == evopen_syscall && h && at->pid > 0 && !(at->flags & PERF_FLAG_PID_CGROUP) &&
+	       !remotemem_is_direct(h->memory, (uint32_t)at->pid);
+}
+
+int evopen_call(evopen_fn *fn, const struct host *h, struct perf_event_attr *attr,
+		const struct evopen_place *at)
+{
+	if (!needs_helper(fn, h, at))
+		return fn(attr, at->pid, at->cpu, at->group_fd, at->flags);
+	struct long_attr to = lengthen(attr);
+	int fd = remotemem_open_event(h->memory, &(struct memhelper_event){
+		.attr = &to, .n_attr_bytes = sizeof(to), .tid = (uint32_t)at->pid, .cpu = at->cpu,
+		.group_fd = at->group_fd, .flags = at->flags,
+	});
+	attr->size = to.attr.size;
+	errno = fd < 0 ? -fd : errno;
+	return fd < 0 ? -1 : fd;
 }
 
 /* A descriptor or -errno; with -E2BIG, the kernel knows *ret_known_bytes of the attr. */
 static int attempt(const struct evopen *o, const struct perf_event_attr *attr,
-		   const struct evopen_place *at, uint32_t *ret_known_bytes)
+		   const struct evopen_place *place, uint32_t *ret_known_bytes)
 {
+	struct evopen_place at = *place;
+	at.flags |= PERF_FLAG_FD_CLOEXEC;
 	for (int i = 0; i < EINTR_TRIES; i++) {
 		/* On E2BIG the kernel writes into the attr. */
 		struct perf_event_attr a = *attr;
-		int fd = o->fn(&a, at->pid, at->cpu, at->group_fd,
-			       at->flags | PERF_FLAG_FD_CLOEXEC);
+		int fd = evopen_call(o->fn, o->host, &a, &at);
 		int errnum = errno;
 		*ret_known_bytes = a.size;
 		if (fd >= 0)

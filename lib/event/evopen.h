@@ -20,14 +20,6 @@ typedef int evopen_fn(struct perf_event_attr *attr, pid_t pid, int cpu, int grou
 int evopen_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		   unsigned long flags);
 
-struct evopen {
-	evopen_fn *fn;
-	const struct host *host;  /* for /proc/sys/kernel/perf_event_*: causes and remedies */
-	const struct log *log;
-	bool allow_user_only;     /* may add exclude_kernel if the kernel may not be sampled */
-};
-/* Where a function takes a struct evspec, NULL means the side-band event. */
-
 struct evopen_place {
 	pid_t pid;                /* 0: this process, -1: all tasks; with _PID_CGROUP a
 				   * descriptor of a folder */
@@ -35,6 +27,22 @@ struct evopen_place {
 	int group_fd;             /* the group's leader; -1: none */
 	unsigned long flags;      /* PERF_FLAG_* */
 };
+
+/*
+ * Calls fn.  A process of another user may keep the system call waiting as long as it likes
+ * (base/remotemem.h): a helper opens its events, and the result is -1 with ETIMEDOUT if it does not
+ * answer.  at->flags are the system call's.
+ */
+int evopen_call(evopen_fn *fn, const struct host *h, struct perf_event_attr *attr,
+		const struct evopen_place *at);
+
+struct evopen {
+	evopen_fn *fn;
+	const struct host *host;  /* for /proc/sys/kernel/perf_event_*: causes and remedies */
+	const struct log *log;
+	bool allow_user_only;     /* may add exclude_kernel if the kernel may not be sampled */
+};
+/* Where a function takes a struct evspec, NULL means the side-band event. */
 
 enum evopen_given_up {            /* bits: what the ladder had to leave out */
 	EVOPEN_NO_KERNEL = 1,     /* user code only: perf_event_paranoid and no CAP_PERFMON */

@@ -47,11 +47,12 @@ static void make_attr(struct perf_event_attr *a)
 /* The kernel's side may be closed to this user. */
 static int open_event(const struct oneshot *o, struct perf_event_attr *a, uint32_t tid)
 {
-	int fd = o->open(a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	const struct evopen_place at = { (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC };
+	int fd = evopen_call(o->open, o->host, a, &at);
 	if (fd >= 0 || (errno != EACCES && errno != EPERM) || a->exclude_kernel)
 		return fd;
 	a->exclude_kernel = 1;
-	return o->open(a, (pid_t)tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return evopen_call(o->open, o->host, a, &at);
 }
 
 /* 1; 0: this thread cannot be sampled; -errno: there is no memory for another ring. */

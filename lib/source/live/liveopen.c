@@ -67,7 +67,8 @@ static int open_owner(const struct live_options *o, const struct perf_event_attr
 		.clockid = like->clockid,
 	};
 	if (cpu == ANY_CPU) {
-		int fd = o->open.fn(&attr, o->tid[0], cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		const struct evopen_place at = { o->tid[0], cpu, -1, PERF_FLAG_FD_CLOEXEC };
+		int fd = evopen_call(o->open.fn, o->open.host, &attr, &at);
 		return fd < 0 ? -errno : fd;
 	}
 	/* Own it by the main thread: poll(2) reports POLLHUP for ever once the owner's thread has
@@ -508,6 +509,7 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 {
 	CLEANUP_VEC VEC(pid_t) seen = { 0 };
 	bool any = false;
+	int why = ESRCH;
 	for (int scan = 0; scan < SCANS_MAX; scan++) {
 		CLEANUP_FREE pid_t *tids = NULL;
 		int n = synth_list(o->open.host, pid, &tids);
@@ -522,8 +524,9 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 			if (!VEC_PUSH(&seen, tids[i]))
 				return err_errno(e, ENOMEM, "cannot list threads");
 			int r = open_thread(l, o, tids[i], scan > 0, found, e);
-			if (r == -ESRCH)
-				continue;  /* it ended meanwhile */
+			why = r == -ETIMEDOUT ? ETIMEDOUT : why;
+			if (r == -ESRCH || r == -ETIMEDOUT)
+				continue;  /* it ended meanwhile, or does not answer */
 			if (r < 0)
 				return r;
 			any = true;
@@ -532,7 +535,7 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 		if (n_new == 0)
 			break;
 	}
-	return any ? 0 : evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1, ESRCH,
+	return any ? 0 : evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1, why,
 					e);
 }
 
@@ -547,9 +550,13 @@ static int open_events(struct live *l, const struct live_options *o, struct err 
 		return live_open_place(l, o, -1, 0, 0, found, e);
 	if (o->scope == LIVE_CGROUP)
 		return live_open_place(l, o, o->cgroup_fd, 0, PERF_FLAG_PID_CGROUP, found, e);
+	size_t n_silent = 0;
 	for (size_t i = 0; i < o->n_pids; i++) {
 		int r = open_process(l, o, o->pid[i], found, e);
-		if (r < 0)
+		/* One that does not answer is counted (base/remotemem.h), and must not keep others
+		 * from being recorded. */
+		n_silent += r == -ETIMEDOUT;
+		if (r < 0 && (r != -ETIMEDOUT || n_silent == o->n_pids + o->n_tids))
 			return r;
 	}
 	for (size_t i = 0; i < o->n_tids; i++) {
