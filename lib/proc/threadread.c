@@ -100,9 +100,21 @@ static ssize_t read_text(const struct threadread *t, uint32_t tid, const char *n
 	return n;
 }
 
-static int read_line(const struct threadread *t, uint32_t tid, char line[LINE_BYTES_MAX])
+/* The same for a file whose readers the process can hold back (remotemem.h). */
+static long read_guarded(const struct host *h, const struct threadread *t, uint32_t tid,
+			 const char *name, char *text, size_t n_bytes)
 {
-	ssize_t n = read_text(t, tid, "syscall", line, LINE_BYTES_MAX);
+	char path[40];
+	if (remotemem_is_direct(h->memory, t->open_pid))
+		return read_text(t, tid, name, text, n_bytes);
+	snprintf(path, sizeof(path), "task/%u/%s", tid, name);
+	return host_read_process_line(h, t->open_pid, path, text, n_bytes);
+}
+
+static int read_line(const struct host *h, const struct threadread *t, uint32_t tid,
+		     char line[LINE_BYTES_MAX])
+{
+	long n = read_guarded(h, t, tid, "syscall", line, LINE_BYTES_MAX);
 	return n < 0 ? (int)n : n ? 0 : -ESRCH;
 }
 
@@ -124,10 +136,11 @@ static bool is_interruptible(long syscall)
 }
 
 /* In uninterruptible sleep? */
-static bool is_disk(const struct threadread *t, uint32_t tid)
+static bool is_disk(const struct host *h, const struct threadread *t, uint32_t tid)
 {
 	char text[512];
-	if (is_interruptible(t->call.syscall) || read_text(t, tid, "stat", text, sizeof(text)) <= 0)
+	if (is_interruptible(t->call.syscall) ||
+	    read_guarded(h, t, tid, "stat", text, sizeof(text)) <= 0)
 		return false;
 	return threadread_state(text) == 'D';
 }
@@ -141,17 +154,21 @@ static size_t read_stack(const struct host *h, uint32_t tid, uint64_t sp, struct
 {
 	const struct iovec local = { t->stack, stack_bytes(t) };
 	const struct iovec remote = { (void *)(uintptr_t)sp, stack_bytes(t) };
-	long n = remotemem_read(h->memory, tid, &local, 1, &remote, 1);
+	/* Whom to trust is known of the process.  Its main thread may have ended. */
+	long n = remotemem_read(h->memory, t->open_pid, &local, 1, &remote, 1);
+	if (n == -ESRCH)
+		n = remotemem_read(h->memory, tid, &local, 1, &remote, 1);
 	return n > 0 ? (size_t)n & ~(size_t)7 : 0;
 }
 
 /* -EAGAIN: it has moved. */
-static int check_line(const struct threadread *t, uint32_t tid, const char *line)
+static int check_line(const struct host *h, const struct threadread *t, uint32_t tid,
+		      const char *line)
 {
 	char again[LINE_BYTES_MAX];
 	if (t->has_records)
 		return 0;
-	int r = read_line(t, tid, again);
+	int r = read_line(h, t, tid, again);
 	return r < 0 ? r : strcmp(line, again) == 0 ? 0 : -EAGAIN;
 }
 
@@ -169,14 +186,14 @@ int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct thr
 		t->from_ns = clock_monotonic_ns();
 		t->is_waiting = t->is_disk = false;
 		t->call = (struct threadread_call){ .syscall = -1 };
-		int code = read_line(t, tid, line);
+		int code = read_line(h, t, tid, line);
 		if (code < 0)
 			return code;
 		if (!threadread_parse(line, &t->call))
 			break;  /* it runs */
-		t->is_disk = is_disk(t, tid);
+		t->is_disk = is_disk(h, t, tid);
 		size_t n = read_stack(h, tid, t->call.sp, t);
-		code = check_line(t, tid, line);
+		code = check_line(h, t, tid, line);
 		if (code == -EAGAIN)
 			continue;
 		if (code < 0)

@@ -67,7 +67,7 @@ static int explain(enum go_program_result r, const struct gotarget *x, struct er
 				       x->pid);
 		if (x->code != -EPERM && x->code != -EACCES)
 			return err_set(e, ESRCH, "process %u has ended", x->pid);
-		return refusal_explain(x->host, x->pid, e);
+		return refusal_explain(x->host, x->pid, x->code, e);
 	case GO_PROGRAM_UNSUPPORTED:
 		return err_set(e, ENOTSUP, "process %u: the layout of goroutines in %s is unknown; "
 			       "known are Go 1.17 to 1.%u, and later versions in programs with "

@@ -50,10 +50,9 @@ static bool has(const struct process_rights *r, int capability)
 
 static bool is_other_namespace(const struct host *h, uint32_t pid)
 {
-	char own[64] = "", other[64] = "", link[32];
-	snprintf(link, sizeof(link), "%u/ns/user", pid);
-	return readlinkat(h->fd[HOST_PROC], "self/ns/user", own, sizeof(own) - 1) > 0 &&
-	       readlinkat(h->fd[HOST_PROC], link, other, sizeof(other) - 1) > 0 &&
+	char own[64], other[64];
+	return host_read_process_link(h, (uint32_t)getpid(), "ns/user", own, sizeof(own)) > 0 &&
+	       host_read_process_link(h, pid, "ns/user", other, sizeof(other)) > 0 &&
 	       strcmp(own, other) != 0;
 }
 
@@ -113,9 +112,21 @@ static void hint(const struct host *h, uint32_t pid, const struct process_rights
 			 "system call filter");
 }
 
-int refusal_explain(const struct host *h, uint32_t pid, struct err *e)
+static int explain_silence(const struct host *h, uint32_t pid, struct err *e)
+{
+	struct process_rights other;
+	read_rights(h, pid, &other);
+	err_set(e, ETIMEDOUT, "process %u '%s' does not answer", pid, other.name);
+	err_hint(e, "it waits for a file system, which does not answer either (FUSE), while it "
+		 "executes a program or changes its mappings");
+	return -ETIMEDOUT;
+}
+
+int refusal_explain(const struct host *h, uint32_t pid, int code, struct err *e)
 {
 	struct process_rights own, other;
+	if (code == -ETIMEDOUT)
+		return explain_silence(h, pid, e);
 	read_rights(h, (uint32_t)getpid(), &own);
 	read_rights(h, pid, &other);
 	err_set(e, EACCES, "process %u '%s' may not be read", pid, other.name);
@@ -123,16 +134,26 @@ int refusal_explain(const struct host *h, uint32_t pid, struct err *e)
 	return -EACCES;
 }
 
+/* Nothing could be read of it. */
 static bool is_denied(const struct threadscan *scan, const struct threadscan_process *p)
 {
 	bool is_memory = p->code == -EPERM || p->code == -EACCES;
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		enum threadscan_look look = scan->threads.v[i].look;
 		if (look != THREADSCAN_DENIED && look != THREADSCAN_ENDED &&
+		    look != THREADSCAN_UNANSWERED &&
 		    !(is_memory && look != THREADSCAN_RUNNING))
 			return false;
 	}
 	return p->n;
+}
+
+static bool is_silent(const struct threadscan *scan, const struct threadscan_process *p)
+{
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		if (scan->threads.v[i].look == THREADSCAN_UNANSWERED)
+			return true;
+	return p->code == -ETIMEDOUT;
 }
 
 int refusal_check(const struct snapshot *s, const struct threadscan *scan, const struct host *h,
@@ -146,6 +167,7 @@ int refusal_check(const struct snapshot *s, const struct threadscan *scan, const
 		denied = denied ? denied : p;
 	}
 	if (denied)
-		return refusal_explain(h, denied->pid, e);
+		return refusal_explain(h, denied->pid,
+				       is_silent(scan, denied) ? -ETIMEDOUT : -EACCES, e);
 	return s->entries.n ? 0 : err_set(e, ESRCH, "the processes have ended");
 }

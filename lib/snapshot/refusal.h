@@ -14,7 +14,8 @@ struct threadscan;
 int refusal_check(const struct snapshot *s, const struct threadscan *scan, const struct host *h,
 		  struct err *e);
 
-/* Sets e: why the calling process may not read the memory of process pid.  Returns -EACCES. */
-int refusal_explain(const struct host *h, uint32_t pid, struct err *e);
+/* Sets e: why the calling process may not read the memory of process pid, or why it does not answer
+ * (code is -ETIMEDOUT; remotemem.h).  Returns -EACCES or -ETIMEDOUT. */
+int refusal_explain(const struct host *h, uint32_t pid, int code, struct err *e);
 
 #endif

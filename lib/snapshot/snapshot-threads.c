@@ -322,6 +322,9 @@ static void add_thread(struct take *t, size_t i)
 	case THREADSCAN_DENIED:
 		add_without_stack(t, thread, p, SNAPSHOT_LOST_DENIED);
 		break;
+	case THREADSCAN_UNANSWERED:
+		add_without_stack(t, thread, p, SNAPSHOT_LOST_UNANSWERED);
+		break;
 	case THREADSCAN_ENDED:
 		t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
 		break;
@@ -386,7 +389,7 @@ int snapshot_threads_take(struct snapshot *s, const struct snapshot_threads *o, 
 	pythons_free(t.pythons);
 	threadscan_done(&t.scan);
 	free(t.long_stack);
-	free(t.stopped);
+	threadstop_done(&t.stopped);
 	if (r == 0)
 		snapshot_count(s);
 	return r;

@@ -21,7 +21,7 @@ static const char *const quality_names[] = {
 static const char *const loss_names[] = {
 	[SNAPSHOT_LOST_ENDED] = "ended", [SNAPSHOT_LOST_DENIED] = "denied",
 	[SNAPSHOT_LOST_MOVING] = "moving", [SNAPSHOT_LOST_STARVED] = "starved",
-	[SNAPSHOT_LOST_LIMIT] = "limit",
+	[SNAPSHOT_LOST_UNANSWERED] = "unanswered", [SNAPSHOT_LOST_LIMIT] = "limit",
 };
 
 static const char *const loss_words[] = {
@@ -29,6 +29,7 @@ static const char *const loss_words[] = {
 	[SNAPSHOT_LOST_DENIED] = "may not be read",
 	[SNAPSHOT_LOST_MOVING] = "moved each time they were read",
 	[SNAPSHOT_LOST_STARVED] = "were runnable, but got no CPU in time",
+	[SNAPSHOT_LOST_UNANSWERED] = "belong to processes that did not answer",
 	[SNAPSHOT_LOST_LIMIT] = "are beyond the limits of memory, time or number",
 };
 

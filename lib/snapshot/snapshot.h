@@ -64,6 +64,7 @@ enum snapshot_loss {
 	SNAPSHOT_LOST_DENIED,           /* may not be read */
 	SNAPSHOT_LOST_MOVING,           /* moved each time that it was read */
 	SNAPSHOT_LOST_STARVED,          /* runnable, but got no CPU in time for its sample */
+	SNAPSHOT_LOST_UNANSWERED,       /* the process holds back its readers (remotemem.h) */
 	SNAPSHOT_LOST_LIMIT,            /* beyond the limits on memory, entries or time */
 	SNAPSHOT_N_LOSSES
 };

@@ -15,7 +15,6 @@
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define ROUNDS_MAX 4u
 
@@ -91,21 +90,19 @@ static bool may_stop(const struct take *t, const struct threadscan_thread *threa
 	       state != 'Z' && state != 'X';
 }
 
-static int list_stops(struct take *t, size_t *ret_n)
+static int list_stops(struct take *t)
 {
-	size_t n = 0;
-	t->stopped = calloc(t->scan.threads.n + 1, sizeof(*t->stopped));
-	if (!t->stopped)
+	struct threadstop *s = &t->stopped;
+	if (!threadstop_init(s, t->scan.threads.n))
 		return -ENOMEM;
 	for (size_t i = 0; i < t->scan.threads.n; i++) {
 		struct threadscan_thread *thread = &t->scan.threads.v[i];
 		if (!may_stop(t, thread))
 			continue;
-		t->stopped[n++].tid = thread->tid;
-		thread->stop = (uint32_t)n;
+		s->thread[s->n++].tid = thread->tid;
+		thread->stop = (uint32_t)s->n;
 		thread->has_details &= threadscan_is_still(&t->scan, thread);
 	}
-	*ret_n = n;
 	return 0;
 }
 
@@ -117,7 +114,7 @@ static void take_stopped(struct take *t)
 		const uint64_t *reg = take_regs(t, thread);
 		if (!reg)
 			continue;
-		if (!t->stopped[thread->stop - 1].is_stopped) {
+		if (!t->stopped.thread[thread->stop - 1].is_stopped) {
 			thread->stop = 0;
 			continue;
 		}
@@ -132,15 +129,14 @@ static void take_stopped(struct take *t)
 
 static int stop_all(struct take *t)
 {
-	size_t n;
-	if (list_stops(t, &n) < 0)
+	if (list_stops(t) < 0)
 		return -ENOMEM;
 	uint64_t from_ns = clock_monotonic_ns();
-	size_t n_stopped = threadstop_begin(t->stopped, n);
+	size_t n_stopped = threadstop_begin(&t->stopped, t->o->host);
 	take_stopped(t);
 	int r = threadscan_stacks(&t->scan);
 	pythons_read_stopped(t);
-	threadstop_end(t->stopped, n);
+	threadstop_end(&t->stopped);
 	uint64_t to_ns = clock_monotonic_ns();
 	t->s->n_stopped = n_stopped;
 	t->s->stopped_ns = to_ns - from_ns;

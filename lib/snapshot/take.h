@@ -25,7 +25,7 @@ struct take {
 	uint8_t *long_stack;            /* THREADSCAN_STACK_BYTES_MAX; NULL: not needed yet */
 	struct pythons *pythons;        /* NULL: no memory, or not wanted */
 	bool is_long;                   /* more than the first copy was needed for the last stack */
-	struct threadstop_thread *stopped;  /* see take_regs; NULL: none */
+	struct threadstop stopped;      /* see take_regs */
 	const struct arch *arch;
 	uint8_t sp, pc, fp;             /* perf's numbers of registers */
 	uint64_t value[64];             /* of the present sample */
@@ -46,7 +46,7 @@ int take_running(struct take *t);
 static inline const uint64_t *take_regs(const struct take *t,
 					const struct threadscan_thread *thread)
 {
-	return thread->stop ? t->stopped[thread->stop - 1].reg : NULL;
+	return thread->stop ? t->stopped.thread[thread->stop - 1].reg : NULL;
 }
 
 #endif

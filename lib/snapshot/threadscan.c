@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/remotemem.h"
 #include "source/synth.h"
 
 #include <errno.h>
@@ -97,9 +98,25 @@ static long read_text(int fd, char *text, size_t n_bytes)
 	return n ? n : -ESRCH;
 }
 
+/* Can the process hold back readers of this file (remotemem.h)? */
+static bool is_guarded(const struct threadscan *s, const struct threadscan_thread *t,
+		       const char *name)
+{
+	return !s->processes.v[t->process].is_direct &&
+	       (strcmp(name, "syscall") == 0 || strcmp(name, "stat") == 0 ||
+		strcmp(name, "wchan") == 0);
+}
+
 long threadscan_text(const struct threadscan *s, const struct threadscan_thread *t,
 		     const char *name, char *text, size_t n_bytes)
 {
+	char path[48];
+	if (is_guarded(s, t, name)) {
+		snprintf(path, sizeof(path), "task/%u/%s", t->tid, name);
+		long n = host_read_process_line(s->host, s->processes.v[t->process].pid, path,
+						text, n_bytes);
+		return n ? n : -ESRCH;
+	}
 	CLEANUP_CLOSE int fd = open_file(s, t, name);
 	return fd < 0 ? fd : read_text(fd, text, n_bytes);
 }
@@ -112,9 +129,11 @@ static int add_thread(struct threadscan *s, uint32_t process, uint32_t tid)
 		.process = process, .tid = tid, .schedstat_fd = -1, .syscall_fd = -1,
 	};
 	t.schedstat_fd = keep_file(s, &t, "schedstat");
-	t.syscall_fd = keep_file(s, &t, "syscall");
-	if (t.syscall_fd == -EACCES || t.syscall_fd == -EPERM)
-		t.look = THREADSCAN_DENIED;
+	if (!is_guarded(s, &t, "syscall")) {
+		t.syscall_fd = keep_file(s, &t, "syscall");
+		if (t.syscall_fd == -EACCES || t.syscall_fd == -EPERM)
+			t.look = THREADSCAN_DENIED;
+	}
 	return VEC_PUSH(&s->threads, t) ? 0 : -ENOMEM;
 }
 
@@ -128,6 +147,7 @@ int threadscan_add(struct threadscan *s, uint32_t pid)
 		return n == 0 || n == -ENOENT ? -ESRCH : n;
 	struct threadscan_process p = {
 		.pid = pid, .task_fd = task_fd, .first = s->threads.n, .memory.pagemap_fd = -1,
+		.is_direct = remotemem_is_direct(s->host->memory, pid),
 	};
 	if (!VEC_PUSH(&s->processes, p))
 		return -ENOMEM;
@@ -158,7 +178,8 @@ static long read_file(const struct threadscan *s, const struct threadscan_thread
 
 static enum threadscan_look look_of_error(long code)
 {
-	return code == -EACCES || code == -EPERM ? THREADSCAN_DENIED : THREADSCAN_ENDED;
+	return code == -EACCES || code == -EPERM ? THREADSCAN_DENIED
+	     : code == -ETIMEDOUT ? THREADSCAN_UNANSWERED : THREADSCAN_ENDED;
 }
 
 /* False: it has ended. */
@@ -311,7 +332,13 @@ static void read_details(struct threadscan *s, struct threadscan_thread *t)
 {
 	char text[4096];
 	if (threadscan_text(s, t, "stat", text, sizeof(text)) <= 0 ||
-	    !threadtext_stat(text, &t->stat) || t->look == THREADSCAN_DENIED)
+	    !threadtext_stat(text, &t->stat)) {
+		if (threadscan_text(s, t, "comm", text, sizeof(text)) > 0)
+			snprintf(t->stat.name, sizeof(t->stat.name), "%.*s",
+				 (int)strcspn(text, "\n"), text);
+		return;
+	}
+	if (t->look == THREADSCAN_DENIED)
 		return;
 	bool waits = t->look == THREADSCAN_STILL || t->look == THREADSCAN_MOVED;
 	if (waits && threadscan_text(s, t, "wchan", text, sizeof(text)) > 0)

@@ -39,6 +39,7 @@ enum threadscan_look {
 	THREADSCAN_MOVING,      /* it ran each time that it was read */
 	THREADSCAN_ENDED,
 	THREADSCAN_DENIED,
+	THREADSCAN_UNANSWERED,  /* the process holds back its readers (remotemem.h) */
 };
 
 struct threadscan_thread {
@@ -63,6 +64,7 @@ struct threadscan_process {
 	uint32_t pid;
 	int task_fd;
 	size_t first, n;                /* its threads */
+	bool is_direct;                 /* remotemem.h */
 	struct targetmem memory;
 	int code;                       /* why it could not be read, -errno */
 };

@@ -16,10 +16,9 @@
 
 static size_t add_fd(const struct host *h, unsigned pid, int fd, char *buf, size_t at)
 {
-	char link[48], path[PATH_BYTES_MAX + 1] = "";
-	snprintf(link, sizeof(link), "%u/fd/%d", pid, fd);
-	ssize_t n = readlinkat(h->fd[HOST_PROC], link, path, PATH_BYTES_MAX);
-	path[n > 0 ? n : 0] = '\0';
+	char link[32], path[PATH_BYTES_MAX + 1];
+	snprintf(link, sizeof(link), "fd/%d", fd);
+	host_read_process_link(h, pid, link, path, sizeof(path));
 	int len = snprintf(buf + at, WAITON_TEXT_MAX - at, "%sfd %d%s%s", at ? ", " : "", fd,
 			   *path ? " " : "", path);
 	return at + (size_t)len < WAITON_TEXT_MAX ? at + (size_t)len : WAITON_TEXT_MAX - 1;

@@ -71,8 +71,9 @@ static void feed(void *ctx, const struct record *r)
 static int take_process(struct kind_session *k, struct engine *g, uint32_t pid, struct err *e)
 {
 	struct kind_goroutines *s = k->state;
-	if (synth_process(k->host, (pid_t)pid, clock_monotonic_ns(), feed, g) == -EACCES)
-		return refusal_explain(k->host, pid, e);
+	int r = synth_process(k->host, (pid_t)pid, clock_monotonic_ns(), feed, g);
+	if (r == -EACCES || r == -ETIMEDOUT)
+		return refusal_explain(k->host, pid, r, e);
 	struct procs_process *p = procs_find(&g->procs, pid);
 	return p ? goroutines_add(&s->goroutines, &s->snapshot, p, e) : -ENOENT;
 }
@@ -92,15 +93,21 @@ static int take_all(struct kind_session *k, struct engine *g, struct err *e)
 			return err_errno(e, ENOMEM, "cannot read goroutines");
 		s->snapshot.n_lost[SNAPSHOT_LOST_DENIED] += r == -EPERM || r == -EACCES;
 		s->snapshot.n_lost[SNAPSHOT_LOST_ENDED] += r == -ESRCH;
+		s->snapshot.n_lost[SNAPSHOT_LOST_UNANSWERED] += r == -ETIMEDOUT;
 	}
 	return 0;
 }
 
 static int take_targets(struct kind_session *k, struct engine *g, struct err *e)
 {
+	struct kind_goroutines *s = k->state;
+	uint64_t *n_silent = &s->snapshot.n_lost[SNAPSHOT_LOST_UNANSWERED];
 	for (size_t i = 0; i < k->config->n_pids; i++) {
 		uint32_t pid = (uint32_t)k->config->pid[i];
 		int r = take_process(k, g, pid, e);
+		/* It must not keep others from being read. */
+		if (r == -ETIMEDOUT && ++*n_silent < k->config->n_pids)
+			continue;
 		if (r == -ENOENT)
 			return err_set(e, ENOENT, "process %u runs no Go program", pid);
 		if (r < 0)
