@@ -2,37 +2,8 @@
 # Programs of another user whose memory belongs to a file system that does not answer: reading it
 # would stop cprof for ever, and even SIGKILL could not end it.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
-need_perf
-need_root
-need setpriv
-[ -c /dev/fuse ] || skip_all 'no /dev/fuse here'
+. "$CPROF_SOURCE_ROOT/tests/stuck.sh"
 
-mkdir fs
-head -c 2000000 /dev/zero >zeros.keep
-cp "$CPROF_PROG/stuckmem" "$CPROF_PROG/labelled" .
-chmod 755 . stuckmem labelled
-nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
-at_end "umount -l '$T/fs' 2>/dev/null"
-
-# stuck MODE [KIND]: a program of nobody's; sets $target and $fs
-stuck() {
-	: >fs.keep
-	: >ready.keep
-	background "$CPROF_PROG/stuckfs" "$T/fs" zeros.keep ${2:-} >fs.keep
-	fs=$pid
-	wait_for 10 grep -q ready fs.keep || skip_all 'stuckfs cannot be mounted'
-	background $nobody ./stuckmem fs/file "$1" >ready.keep
-	target=$pid
-	wait_for 10 grep -q ready ready.keep || fail "stuckmem $1 starts"
-	kill -USR1 "$fs"
-	sleep 0.1
-	[ "$1" != map ] || kill -USR1 "$target"
-}
-unstuck() {
-	kill -KILL "$target" "$fs"
-	wait "$target" "$fs" 2>/dev/null
-	umount -l fs
-}
 # recorded WHAT ARGUMENTS...
 recorded() {
 	what=$1
@@ -49,16 +20,7 @@ recorded 'frames of a thread that runs' -e task-clock
 run timeout -k 1 20 "$CPROF" record --strict -p "$target" --duration 200ms -e task-clock -o p.pb.gz
 is "$status" 2 '--strict fails'
 rm -f p.pb.gz
-env --default-signal=INT "$CPROF" record -p "$target" -e task-clock -o p.pb.gz >out 2>err &
-cprof_pid=$!
-tap_pids="$tap_pids $cprof_pid"
-sleep 0.5
-kill -INT $cprof_pid
-ended() { ! [ -e "/proc/$cprof_pid/exe" ]; }
-check 'SIGINT ends it' wait_for 5 ended
-wait $cprof_pid
-is $? 0 'with a profile'
-rm -f p.pb.gz
+interrupted 'frames of a thread that runs' -p "$target" -e task-clock
 unstuck
 
 stuck wait
@@ -84,13 +46,12 @@ kill -KILL "$labelled"
 # All that reads this process's command line waits now, too: ps, pgrep and others.
 chmod 666 zeros.keep
 stuck map direct
-sleep 0.2
 recorded 'a process that holds the lock of its memory' -e off-cpu
 run timeout -k 1 20 "$CPROF" snapshot -p "$target"
 check 'cprof snapshot ends' test "$status" -lt 124
 run timeout -k 1 20 "$CPROF" record -a -e cpu-clock --duration 300ms -o p.pb.gz
 is "$status" 0 'all processes of the machine: cprof ends, with a profile'
-like err '1 process whose memory did not answer' 'it says so'
+like err 'process(es)? whose memory did not answer' 'it says so'
 rm -f p.pb.gz
 unstuck
 rm -f stuckmem labelled

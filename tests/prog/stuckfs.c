@@ -1,7 +1,8 @@
 /*
  * stuckfs FOLDER FILE: mounts a FUSE file system on FOLDER whose only file, "file", has the
  * contents of FILE, and prints "ready".  After SIGUSR1 it still reads requests, but answers none:
- * every process that then waits for it waits until the program ends, and cannot be killed.
+ * every process that then waits for it waits until the program ends, and cannot be killed.  It ends
+ * after a minute at the latest.
  * stuckfs FOLDER FILE slow: instead answers each read after 50 ms with at most a page.
  * stuckfs FOLDER FILE direct: the first opening of the file is cached, and later ones are not:
  * mmap(2) of those writes back what the first has changed.
@@ -33,6 +34,7 @@ static void get_stuck(int signal)
 {
 	(void)signal;
 	is_stuck = 1;
+	alarm(60);
 }
 
 static const char *folder;

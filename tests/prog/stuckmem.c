@@ -1,12 +1,15 @@
 /*
- * stuckmem FILE stack|wait|labels|lock|map: maps FILE over memory of its own that a profiler reads,
- * and never touches it again.  If FILE's file system does not answer, neither does this memory.
+ * stuckmem FILE stack|wait|labels|lock|map|exec: maps FILE over memory of its own that a profiler
+ * reads, and never touches it again.  If FILE's file system does not answer, neither does this
+ * memory.
  *   stack   the outer frames of a thread that runs
  *   wait    the outer frames of a thread that waits
  *   labels  where cprof-labels.h keeps the labels of threads
  *   lock    a mutex that a thread waits for
  *   map     no memory: after SIGUSR1 it stays in mmap(2), which holds the lock of its memory; for
  *           "stuckfs direct"
+ *   exec    no memory: after SIGUSR1 it executes a program, and stays in the closing of the file,
+ *           with the lock that is held meanwhile
  * Prints "ready".
  */
 #include "cprof-labels.h"
@@ -112,13 +115,30 @@ static void hide_lock(void)
 	pause();
 }
 
-static void stay_in_mmap(const char *path)
+static sigset_t block_usr1(void)
 {
 	sigset_t usr1;
-	int signal;
 	sigemptyset(&usr1);
 	sigaddset(&usr1, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &usr1, NULL);
+	return usr1;
+}
+
+static void stay_in_exec(const char *path)
+{
+	sigset_t usr1 = block_usr1();
+	int signal;
+	if (open(path, O_RDONLY | O_CLOEXEC) < 0 || write(1, "ready\n", 6) != 6)
+		_exit(1);
+	sigwait(&usr1, &signal);
+	execl("/bin/sleep", "sleep", "60", NULL);
+	_exit(1);
+}
+
+static void stay_in_mmap(const char *path)
+{
+	sigset_t usr1 = block_usr1();
+	int signal;
 	int cached = open(path, O_RDWR | O_CLOEXEC), direct = open(path, O_RDWR | O_CLOEXEC);
 	volatile char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, cached, 0);
 	if (page == MAP_FAILED)
@@ -135,6 +155,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[2], "map") == 0)
 		stay_in_mmap(argv[1]);
+	if (argc == 3 && strcmp(argv[2], "exec") == 0)
+		stay_in_exec(argv[1]);
 	if (argc != 3 || (fd = open(argv[1], O_RDONLY | O_CLOEXEC)) < 0)
 		return 64;
 	if (strcmp(argv[2], "labels") == 0) {
