@@ -94,6 +94,7 @@ static const struct wanted types[] = {
 
 static const struct wanted constants[] = {
 	{ "ConstMethod::_has_linenumber_table", NULL, AT(has_lines), false },
+	{ "ConstMethodFlags::_misc_has_linenumber_table", NULL, AT(has_lines), false },
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -132,8 +133,9 @@ static uint8_t width_of(const char *type)
 	static const struct { const char *name; uint8_t n_bytes; } width[] = {
 		{ "u1", 1 }, { "bool", 1 }, { "uint8_t", 1 }, { "char", 1 },
 		{ "u2", 2 }, { "jushort", 2 }, { "short", 2 }, { "int16_t", 2 },
-		{ "uint16_t", 2 }, { "u4", 4 }, { "int", 4 }, { "jint", 4 }, { "juint", 4 },
-		{ "uint", 4 }, { "unsigned int", 4 }, { "int32_t", 4 }, { "uint32_t", 4 },
+		{ "uint16_t", 2 }, { "unsigned short", 2 },
+		{ "u4", 4 }, { "int", 4 }, { "jint", 4 }, { "juint", 4 }, { "uint", 4 },
+		{ "unsigned int", 4 }, { "int32_t", 4 }, { "uint32_t", 4 },
 		{ "size_t", 8 }, { "address", 8 }, { "uint64_t", 8 }, { "intptr_t", 8 },
 	};
 	size_t n = strlen(type);

@@ -140,7 +140,8 @@ static const struct hotspotvm_row hotspotvm_rows[] = {
 	{ "ConstantPool", "_source_file_name_index", "u2", 16, 17, 99 },
 	{ "Klass", "_name", "Symbol*", 8, 8, 99 },
 	{ "InstanceKlass", "_source_file_name_index", "u2", 24, 8, 8 },
-	{ "Symbol", "_length", "u2", 4, 8, 99 },
+	{ "Symbol", "_length", "unsigned short", 4, 8, 11 },
+	{ "Symbol", "_length", "u2", 4, 12, 99 },
 	{ "Symbol", "_body[0]", "u1", 6, 8, 99 },
 	{ "Symbol", "_body", "", 6, 8, 99 },
 	{ "Thread", "_unrelated", "long", 0, 8, 99 },
@@ -206,7 +207,8 @@ static inline void hotspotvm_tables(struct hotspotvm *v)
 		hotspotvm_row(v, at, type[i].name, NULL, NULL, 0, type[i].n_bytes, 0);
 	at += HOTSPOTVM_ROW;
 	hotspotvm_put(v, hotspotvm_variable_at(12), at, 8);
-	hotspotvm_row(v, at, "ConstMethod::_has_linenumber_table", NULL, NULL, 1, 0, 0);
+	hotspotvm_row(v, at, v->version < 20 ? "ConstMethod::_has_linenumber_table" :
+		      "ConstMethodFlags::_misc_has_linenumber_table", NULL, NULL, 1, 0, 0);
 }
 
 /* ---- objects ----------------------------------------------------------------------------- */
