@@ -495,12 +495,14 @@ size_t jit_views(const struct jit *j, const struct dso *d,
 	    !j->process.v[number - 1])
 		return 0;
 	const struct jit_process *x = j->process.v[number - 1];
+	/* what was read belongs to the process itself, even if it is a copy of its parent's */
+	const struct jitcalls *calls = x->live.process ? livecode_calls(x->live.process) : NULL;
 	uint64_t at_ns = next < x->generation.n ? x->generation.v[next].start_ns - 1 : UINT64_MAX;
 	for (;;) {
 		view[n++] = (struct jitcode_view){
-			.code = &x->read.code, .at_ns = at_ns, .layer = layer,
-			.calls = x->live.process ? livecode_calls(x->live.process) : NULL,
+			.code = &x->read.code, .at_ns = at_ns, .layer = layer, .calls = calls,
 		};
+		calls = NULL;
 		if (!x->parent || n == JITCODE_VIEWS_MAX)
 			return n;
 		if (at_ns > x->fork_ns)

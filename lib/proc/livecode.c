@@ -8,8 +8,8 @@
  * met promptly, or if a later compilation was known before the sample: compilations are numbered.
  *
  * Memory that was sampled is a hostile program's to choose.  So what is read is bounded by the
- * runtime's reader, what is kept by n_bytes_max, and an address without code is not asked about
- * again before the next tick.
+ * runtime's reader, the time by TICK_NS_MAX, what is kept by n_bytes_max, and an address without
+ * code is not asked about again before the next tick.
  */
 
 #include "proc/livecode.h"
@@ -35,10 +35,12 @@
 #define STEP_MS 5
 #define STEP_NS_MAX 1000000000u         /* after the last sample */
 #define RETRY_NS 20000000u
+#define TICK_NS_MAX 50000000u           /* of reading, between two ticks */
 #define RETRIES_MAX 6u
 #define UNKNOWN_N 64u
 #define PROMPT_NS 10000000u
 #define HISTORY_N 32u
+#define UNKNOWN_PART 20u                /* of the addresses: reported if more are unknown */
 #define CHECKED_MAX 64u                 /* pieces in one call of process_vm_readv(2) */
 #define CODES_MAX (1u << 20)
 
@@ -86,6 +88,7 @@ struct livecode {
 	struct remotemem *memory;
 	struct budget budget;           /* its own: engines in other threads use theirs */
 	uint64_t tick, now_ns;
+	uint64_t spent_ns;              /* since the tick */
 	struct livecode_stats stats;
 	VEC(struct livecode_process *) process;
 };
@@ -160,6 +163,7 @@ void livecode_tick(struct livecode *l, uint64_t now_ns)
 	pthread_mutex_lock(&l->lock);
 	l->tick++;
 	l->now_ns = now_ns;
+	l->spent_ns = 0;
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -174,6 +178,13 @@ int livecode_timeout_ms(struct livecode *l, uint64_t now_ns)
 	}
 	pthread_mutex_unlock(&l->lock);
 	return ms;
+}
+
+static void add_cost(struct livecode *l, uint64_t begin_ns)
+{
+	uint64_t ns = clock_monotonic_ns() - begin_ns;
+	l->spent_ns += ns;
+	l->stats.cost_ns += ns;
 }
 
 /* ---- processes --------------------------------------------------------------------------- */
@@ -235,7 +246,7 @@ void livecode_open(struct livecode_process *p, const struct runtime *runtime, st
 			/* until then the program may just have been starting */
 			refuse(p, r);
 		}
-		l->stats.cost_ns += clock_monotonic_ns() - begin_ns;
+		add_cost(l, begin_ns);
 	}
 	pthread_mutex_unlock(&l->lock);
 }
@@ -397,7 +408,7 @@ uint32_t livecode_check(struct livecode_process *p)
 		p->history[p->n_history % HISTORY_N].time_ns = l->now_ns;
 		p->history[p->n_history++ % HISTORY_N].serial = p->newest_serial;
 		prove_recent(p);
-		l->stats.cost_ns += clock_monotonic_ns() - begin_ns;
+		add_cost(l, begin_ns);
 	}
 	uint32_t n = p->n_renewals;
 	pthread_mutex_unlock(&l->lock);
@@ -476,7 +487,7 @@ static bool ask(struct livecode_process *p, uint64_t pc, uint64_t time_ns, bool 
 	pthread_mutex_lock(&l->lock);
 	size_t slot = (pc >> 4) % UNKNOWN_N;
 	bool is_unknown = p->unknown[slot].pc == pc && p->unknown[slot].tick == l->tick;
-	if (p->state == OPEN && !is_unknown) {
+	if (p->state == OPEN && !is_unknown && l->spent_ns < TICK_NS_MAX) {
 		uint64_t begin_ns = clock_monotonic_ns();
 		uint64_t n_late = l->stats.n_late;
 		found = find_place(p, pc, time_ns, has_name, ret);
@@ -485,7 +496,7 @@ static bool ask(struct livecode_process *p, uint64_t pc, uint64_t time_ns, bool 
 			p->unknown[slot].pc = pc;
 			p->unknown[slot].tick = l->tick;
 		}
-		l->stats.cost_ns += clock_monotonic_ns() - begin_ns;
+		add_cost(l, begin_ns);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return found;
@@ -529,13 +540,18 @@ void livecode_explain(struct livecode *l, const struct log *log)
 				 p->program.missing ? p->program.missing : "a table");
 		else if (p->state == REFUSED)
 			log_line(log, LOG_WARN, "code of %s in process %u has no names: its "
-				 "memory may not be read", p->runtime->name, p->pid);
+				 "memory may not be read (kernel.yama.ptrace_scope=0, or "
+				 "CAP_SYS_PTRACE)", p->runtime->name, p->pid);
 		else if (p->calls.place.n)
 			log_line(log, LOG_EXPLAIN, "code of %s %s in process %u: %zu addresses "
 				 "with names", p->runtime->name, p->program.version, p->pid,
 				 p->calls.place.n);
 	}
 	const struct livecode_stats *s = &l->stats;
+	if (s->n_unknown * UNKNOWN_PART > s->n_addresses)
+		log_line(log, LOG_WARN, "%" PRIu64 " look-ups of code found none, %" PRIu64 " of "
+			 "them because cprof was late: samples in it have addresses (--realtime, "
+			 "or a lower -F)", s->n_unknown, s->n_late);
 	if (s->n_programs)
 		log_line(log, LOG_EXPLAIN, "code read from memory: %" PRIu64 " pieces, %" PRIu64
 			 " of them in place of others, %" PRIu64 " us after the sample on "

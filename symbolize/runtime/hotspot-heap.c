@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 #define SEGMENT_FREE 255u
-#define WINDOW_BYTES 256u
-#define STEPS_MAX 4096u                 /* of 254 segments: more than a cache of code has */
+#define WINDOW_BYTES 1024u
+#define STEPS_MAX 512u                  /* of up to 254 segments: 16 MB of code */
 #define LOG2_MIN 4u
 #define LOG2_MAX 12u
 #define BLOCK_BYTES_MAX 64u

@@ -43,6 +43,7 @@ struct place {
 	bool is_call;           /* a frame that has called, not one that was interrupted */
 	int cfa_off, fp_off;    /* 0: no rule; unchanged */
 	int n_refused;
+	uint32_t known;         /* words of the frame, by the JVM's own description */
 };
 
 static const struct place places[] = {
@@ -70,11 +71,17 @@ static const struct place places[] = {
 	{ "a method that spans two pages", LATE + 0x40, false, 0x30, -16, 0 },
 	{ "no method precedes", PAGE + 0x20, false, 0, 0, 0 },
 	{ "no code is readable", 0x100000, false, 0, 0, 0 },
+	{ "a frame that the JVM describes", PAGE + 0x20, false, 48, -16, 0, 6 },
+	{ "its epilogue, after add", BIG + 0x47, false, 16, -16, 0, 40 },
+	{ "its epilogue, after pop", BIG + 0x48, false, 8, 0, 0, 40 },
+	{ "another frame's epilogue", BIG + 0x47, false, 48, -16, 0, 6 },
+	{ "where a register was pushed into it", PAGE + 0x20, false, 56, -16, 1, 6 },
+	{ "where the stack does not confirm it, either", PAGE + 0x20, false, 0, 0, 2, 6 },
 };
 
 int main(void)
 {
-	const struct cfi_code c = { .arch = &arch_x86_64, .read = read_code, .accept = accept };
+	struct cfi_code c = { .arch = &arch_x86_64, .read = read_code, .accept = accept };
 	memset(code, 0x90, sizeof(code));
 	PUT(BIG, 0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x81, 0xec, 0x30, 1, 0, 0);
 	/* add $0x130, %rsp; pop %rbp; cmp 0x340(%r15), %rsp ... */
@@ -89,12 +96,14 @@ int main(void)
 		const struct place *p = &places[i];
 		struct cfi_rule r = { 0 };
 		n_refused = p->n_refused;
+		c.frame_words = p->known;
 		bool found = runtime_hotspot.jit_rule(&c, p->pc, !p->is_call, &r);
 		bool ok = found == (p->cfa_off != 0);
 		if (ok && found)
 			ok = r.kind == CFI_PLAIN && r.cfa_off8 * 8 == p->cfa_off &&
 			     r.ra_off8 == -1 &&
-			     (r.flags & CFI_FLAG_FP_SAVED ? r.fp_off8 * 8 : 0) == p->fp_off;
+			     (r.flags & CFI_FLAG_FP_SAVED ? r.fp_off8 * 8 : 0) == p->fp_off &&
+			     !(r.flags & CFI_FLAG_HEURISTIC) == (p->known > 0);
 		if (!tap_ok(ok, "%s", p->name))
 			printf("# found %d cfa %d fp %d\n", found, r.cfa_off8 * 8, r.fp_off8 * 8);
 	}
