@@ -11,7 +11,7 @@
 static const struct language_text text_of[LANGUAGE_N] = {
 	[LANGUAGE_JAVA] = {
 		"in Java code without names",
-		"'jcmd PID Compiler.perfmap' during the recording names it (JDK 17 or later)" },
+		"cprof reads the names from a JVM that runs; see JAVA in cprof-languages(7)" },
 	[LANGUAGE_NODE] = {
 		"in JavaScript code without names", "'node --perf-basic-prof' names it" },
 	[LANGUAGE_DOTNET] = {

@@ -18,7 +18,7 @@ record() {
 	run "$CPROF" record -e cpu-clock -F 999 --user -v -o j.pb.gz "$@"
 }
 
-record -- java -cp classes.keep Spin 3
+record -- java -cp classes.keep Spin 2
 is "$status" 0 'a JVM: recorded'
 profile 'its compiled code has names' j.pb.gz "leaf('^Spin[.]loop\$') > 0.3" \
 	"leaf('^Spin[.]fib\$') > 0.03" "anywhere(r'^\\[jit\\]') < 0.01"
@@ -42,7 +42,7 @@ rm -f "/tmp/perf-$(sed -n "s,.*/tmp/perf-\([0-9]*\)[.]map'.*,\1,p" err | head -n
 # Each class is in one thread of the same name.
 churned() {
 	record --labels thread_name -- java -XX:+UseSerialGC -XX:ReservedCodeCacheSize=3m \
-		-cp classes.keep Churn 120 20
+		-cp classes.keep Churn 80 20
 	is "$status" 0 'classes that come and go: recorded'
 	profile 'no sample has the name of another class' j.pb.gz "anywhere('^Work[0-9]') > 0.2" \
 		"agree('thread_name', r'(Work\\d+)[.]') == 1"
