@@ -38,6 +38,7 @@ struct life {
 	char name[16];
 	uint64_t created_ns, begun_ns, done_ns, gone_ns;
 	uint64_t gap_ns;  /* the id may have had no thread that long */
+	uint64_t nap_ns;  /* of "executes" */
 };
 
 static struct life *life;  /* all of one scene; the first one is the process's */
@@ -298,7 +299,9 @@ static int life_fd;  /* the memory of struct life */
 static void executes(struct life *l)
 {
 	char fd[16];
+	uint64_t from_ns = now_ns();
 	nap(150 * MS);
+	l->nap_ns = now_ns() - from_ns;
 	snprintf(fd, sizeof(fd), "%d", life_fd);
 	l->done_ns = life[1].done_ns = now_ns();
 	execl("/proc/self/exe", "lives", "executed", fd, (char *)NULL);
@@ -331,7 +334,11 @@ static int executed(int fd)
 	prctl(PR_SET_NAME, life[0].name);
 	life[1].gone_ns = life[2].gone_ns = ns;
 	life[0].gap_ns = ns - life[1].done_ns;
+	printf("site executes %" PRIu64 "\n", life[2].nap_ns);
+	printf("site execl %" PRIu64 "\n", life[0].gap_ns);
+	ns = now_ns();
 	executed_sleeps();
+	printf("site executed_sleeps %" PRIu64 "\n", now_ns() - ns);
 	end_life(&life[0]);
 	return 0;
 }
