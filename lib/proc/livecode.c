@@ -360,12 +360,10 @@ static void prove(struct livecode_process *p, struct piece *const *at, size_t n)
 {
 	struct iovec local[CHECKED_MAX] = { { NULL, 0 } }, remote[CHECKED_MAX] = { { NULL, 0 } };
 	uint8_t now[CHECKED_MAX][RUNTIME_CODE_WITNESS_BYTES];
-	size_t n_bytes = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct runtime_code_witness *w = &p->code.v[at[i]->code].c.witness;
 		local[i] = (struct iovec){ now[i], w->n_bytes };
 		remote[i] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
-		n_bytes += w->n_bytes;
 	}
 	long n_read = p->memory.read(p->memory.ctx, local, n, remote, n);
 	for (size_t i = 0; i < n; i++) {
