@@ -1,8 +1,10 @@
 /*
- * blocked N [MOVERS [SPINNERS]]: N threads, each blocked in a system call of its own kind, at the
- * end of a known callchain: in_KIND <- f1 <- f2 <- f3 <- f4 <- f5 <- thread_main.  A thread's name
- * is its kind.  A mover sleeps 1 to 3 ms in nap1, nap2 or nap3, called through as many calls of
- * level.  Each line on stdin is answered with "eintr N": how many system calls were interrupted.
+ * blocked N [MOVERS [SPINNERS [gauge]]]: N threads, each blocked in a system call of its own kind,
+ * at the end of a known callchain: in_KIND <- f1 <- f2 <- f3 <- f4 <- f5 <- thread_main.  A thread's
+ * name is its kind.  A mover sleeps 1 to 3 ms in nap1, nap2 or nap3, called through as many calls of
+ * level.  Each line on stdin is answered with "eintr N": how many system calls were interrupted;
+ * with "gauge", after a line "gap NS": the longest time that one more thread, which reads the clock
+ * all the time, has not run since the last answer.
  */
 #include <errno.h>
 #include <poll.h>
@@ -10,6 +12,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -35,8 +39,17 @@ static volatile int sink, is_over;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 
+/* A call that failed: of thousands of threads, some find no descriptor left. */
+static void failed(void)
+{
+	if (errno == EINTR)
+		n_eintr++;
+	else
+		pause();
+}
+
 /* The call must not return; what it returns with EINTR is counted. */
-#define FOREVER(call) while (!is_over) if ((call) < 0 && errno == EINTR) n_eintr++
+#define FOREVER(call) while (!is_over) if ((call) < 0) failed()
 
 static int pipe_end(void)
 {
@@ -286,6 +299,27 @@ static void *spinner_main(void *arg)
 	return NULL;
 }
 
+static atomic_llong longest_gap_ns;
+
+static long long clock_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void *gauge_main(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "gauge");
+	for (long long last = clock_ns(), now;; last = now) {
+		now = clock_ns();
+		if (now - last > longest_gap_ns)
+			longest_gap_ns = now - last;
+	}
+	return NULL;
+}
+
 static void start(void *(*run)(void *), size_t kind)
 {
 	pthread_attr_t a;
@@ -302,6 +336,10 @@ int main(int argc, char **argv)
 	char line[64];
 	sigset_t set;
 	int n = argc > 1 ? atoi(argv[1]) : (int)N_KINDS;
+	struct rlimit files;
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMAX);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -315,10 +353,15 @@ int main(int argc, char **argv)
 		start(mover_main, 0);
 	for (int i = 0; argc > 3 && i < atoi(argv[3]); i++)
 		start(spinner_main, 0);
+	bool has_gauge = argc > 4 && strcmp(argv[4], "gauge") == 0;
+	if (has_gauge)
+		start(gauge_main, 0);
 	usleep(100000 + (unsigned)n * 50);
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
+		if (has_gauge)
+			printf("gap %lld\n", (long long)atomic_exchange(&longest_gap_ns, 0));
 		printf("eintr %ld\n", (long)n_eintr);
 		fflush(stdout);
 	}

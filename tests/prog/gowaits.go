@@ -6,6 +6,9 @@
 //	gowaits churn N SECONDS      the same, with stacks that grow and shrink, while the garbage
 //	                             collector runs all the time
 //	gowaits spin N SECONDS       N that never wait
+//	gowaits gauge N SECONDS      N that wait, and one that reads the clock all the time: each byte of
+//	                             standard input is answered with "gap NS", the longest time that it
+//	                             has not run since the last answer
 //
 // When all have reached their places, it prints "ready".  It ends when its standard input does.
 package main
@@ -37,6 +40,8 @@ var (
 	group   sync.WaitGroup
 	pipes   [2]int
 	sink    int64
+
+	longestGap int64
 )
 
 func begin() { atomic.AddInt64(&started, 1) }
@@ -164,6 +169,7 @@ func attend(n int, file string) {
 		if n, _ := syscall.Read(0, b[:]); n <= 0 {
 			os.Exit(0)
 		}
+		fmt.Println("gap", atomic.SwapInt64(&longestGap, 0))
 	}
 }
 
@@ -210,6 +216,14 @@ func spin(i int, end time.Time) {
 	}
 }
 
+func gauge(end time.Time) {
+	for last, now := time.Now(), time.Now(); now.Before(end); last, now = now, time.Now() {
+		if gap := int64(now.Sub(last)); gap > atomic.LoadInt64(&longestGap) {
+			atomic.StoreInt64(&longestGap, gap)
+		}
+	}
+}
+
 func main() {
 	mode := os.Args[1]
 	n, _ := strconv.Atoi(os.Args[2])
@@ -217,6 +231,13 @@ func main() {
 		seconds, _ := strconv.Atoi(os.Args[3])
 		end := time.Now().Add(time.Duration(seconds) * time.Second)
 		go attend(n, "")
+		if mode == "gauge" {
+			go gauge(end)
+			for i := 0; i < n; i++ {
+				go receive(i)
+			}
+			<-empty
+		}
 		for i := 0; i < n; i++ {
 			go map[string]func(int, time.Time){"move": move, "churn": churn, "spin": spin}[mode](i, end)
 		}
