@@ -47,9 +47,12 @@ static bool open_file(struct gotarget *x, const struct dso *d, const struct proc
 /* The first file of the process that contains Go's runtime: a program, or a library. */
 static bool find_file(struct engine *g, const struct procs_process *p, struct gotarget *ret)
 {
+	const struct procs_map *map = p->space.map.v;
 	*ret = (struct gotarget){ .dso = NULL };
 	for (size_t i = 0; i < p->space.map.n; i++)
-		if (open_file(ret, dso_get(&g->dsos, p->space.map.v[i].dso), &p->space.map.v[i]))
+		/* a file's mappings follow each other */
+		if ((!i || map[i].dso != map[i - 1].dso) &&
+		    open_file(ret, dso_get(&g->dsos, map[i].dso), &map[i]))
 			return true;
 	return false;
 }

@@ -6,20 +6,18 @@
 
 #include "snapshot/snapshot-threads.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/host.h"
 #include "engine/engine.h"
 #include "event/evattr.h"
 #include "snapshot/pythons.h"
 #include "snapshot/refusal.h"
+#include "snapshot/remaps.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/syscalls.h"
 #include "snapshot/take.h"
 #include "snapshot/waiton.h"
 #include "source/record.h"
-#include "source/synth.h"
 #include "symbolize/arch/arch.h"
 
 #include <errno.h>
@@ -28,40 +26,6 @@
 #include <string.h>
 
 /* ---- processes ------------------------------------------------------------------------------ */
-
-struct maps { struct engine *g; struct targetmem *memory; };
-
-static void feed_map(void *ctx, const struct record *r)
-{
-	struct maps *m = ctx;
-	targetmem_add(m->memory, r);  /* without memory, its stacks stay unread */
-	engine_feed(m->g, r);
-}
-
-/* The process may have executed another program, or unmapped code, since the last snapshot. */
-static void forget_maps(const struct take *t, uint32_t pid, uint64_t time_ns)
-{
-	char comm[THREADTEXT_NAME_MAX] = "";
-	CLEANUP_FREE char *text = NULL;
-	if (host_read_file(t->o->host, HOST_PROC, &text, NULL, "%u/comm", pid) == 0)
-		snprintf(comm, sizeof(comm), "%.*s", (int)strcspn(text, "\n"), text);
-	engine_feed(t->s->engine, &(struct record){
-		.type = PERF_RECORD_COMM, .misc = PERF_RECORD_MISC_USER,
-		.event = RECORD_NO_EVENT, .has_time = true, .time_ns = time_ns, .pid = pid,
-		.tid = pid, .cpu = UINT32_MAX, .comm = { .comm = comm, .exec = true },
-	});
-}
-
-static int read_maps(struct take *t, struct threadscan_process *p)
-{
-	uint64_t time_ns = clock_monotonic_ns();
-	struct maps m = { t->s->engine, &p->memory };
-	forget_maps(t, p->pid, time_ns);
-	struct procs_process *known = procs_process(&t->s->engine->procs, p->pid);
-	if (known)
-		owners_note(&t->s->engine->owners, known);
-	return synth_maps(t->o->host, (pid_t)p->pid, time_ns, feed_map, &m);
-}
 
 static int add_processes(struct take *t, struct err *e)
 {
@@ -74,7 +38,7 @@ static int add_processes(struct take *t, struct err *e)
 			t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
 		if (r >= 0 && n < t->scan.processes.n) {
 			struct threadscan_process *p = &t->scan.processes.v[n];
-			p->code = read_maps(t, p);
+			p->code = remaps_read(t->s->engine, t->o->host, p->pid, &p->memory);
 		}
 	}
 	return 0;

@@ -294,6 +294,9 @@ int threadscan_take(struct threadscan *s)
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
 	if (!piece || !moved || stacks == MAP_FAILED)
 		return -ENOMEM;
+	/* fewer page faults; otherwise each thread costs two */
+	if (stacks)
+		madvise(stacks, stacks_bytes(s), MADV_HUGEPAGE);
 	s->stacks = stacks;
 	s->from_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < n && !is_late(s); i++) {

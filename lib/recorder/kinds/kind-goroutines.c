@@ -5,7 +5,6 @@
 
 #include "recorder/kind.h"
 
-#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "engine/engine.h"
@@ -14,6 +13,7 @@
 #include "recorder/machine.h"
 #include "snapshot/goroutines.h"
 #include "snapshot/refusal.h"
+#include "snapshot/remaps.h"
 #include "snapshot/snapshot.h"
 #include "source/silent.h"
 #include "source/synth.h"
@@ -62,18 +62,13 @@ static int open_silent(struct kind_session *k, struct err *e)
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-static void feed(void *ctx, const struct record *r)
-{
-	engine_feed(ctx, r);
-}
-
 /* -ENOENT: it is not a Go program, or has ended before it was looked at. */
 static int take_process(struct kind_session *k, struct engine *g, uint32_t pid, struct err *e)
 {
 	struct kind_goroutines *s = k->state;
-	int r = synth_process(k->host, (pid_t)pid, clock_monotonic_ns(), feed, g);
-	if (r == -EACCES || r == -ETIMEDOUT)
-		return refusal_explain(k->host, pid, r, e);
+	int r = remaps_read(g, k->host, pid, NULL);
+	if (r == -EACCES || r == -EPERM || r == -ETIMEDOUT)
+		return refusal_explain(k->host, pid, r == -EPERM ? -EACCES : r, e);
 	struct procs_process *p = procs_find(&g->procs, pid);
 	return p ? goroutines_add(&s->goroutines, &s->snapshot, p, e) : -ENOENT;
 }
