@@ -17,6 +17,8 @@
 struct cprof_snapshot_window {
 	uint64_t from_ns, to_ns;       /* CLOCK_MONOTONIC: when the targets' memory was read */
 	uint64_t n_stopped, stopped_ns; /* threads that were stopped; the longest stop of one */
+	uint64_t n_short;              /* left out because of cprof_config.min_wait_ns */
+	bool is_task;                  /* the entries are goroutines; else threads */
 };
 
 /* Threads that execute Python functions. */

@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
 	{ "interpreter", OPT_INTERPRETER, "WHAT", 0,
 	  "Python functions alone, with native ones, or not at all: {interpreter}", 2 },
 	{ "older-than", OPT_OLDER, "TIME", 0,
-	  "Only goroutines that have been waiting for at least that time", 2 },
+	  "Only threads or goroutines that have been waiting for at least that time", 2 },
 
 	{ NULL, 0, NULL, 0, "When:", 3 },
 	{ "repeat", OPT_REPEAT, "N", 0,
@@ -75,11 +75,14 @@ static void check_end(struct snapshot_opts *o, struct argp_state *state)
 		argp_error(state, "--text, --fold and --json exclude each other");
 	if (o->goroutines && o->threads)
 		argp_error(state, "--goroutines and --threads exclude each other");
-	bool are_goroutines = o->goroutines || o->go_format || o->config.min_wait_ns;
+	bool are_goroutines = o->goroutines || o->go_format;
 	if (are_goroutines && (o->threads || o->tids.n || o->config.snapshot_stop ||
 			       o->config.interpreter))
-		argp_error(state, "--goroutines, --older-than and --format are for goroutines, "
-			   "which exclude --threads, -t, --stop and --interpreter");
+		argp_error(state, "--goroutines and --format are for goroutines, which exclude "
+			   "--threads, -t, --stop and --interpreter");
+	if (o->config.min_wait_ns && o->config.snapshot_stop)
+		argp_error(state, "--older-than excludes --stop: threads that are stopped do not "
+			   "wait any more");
 	o->goroutines |= are_goroutines;
 	if (o->go_format && (o->text || o->fold || o->json || o->n_repeats > 1))
 		argp_error(state, "--format excludes --text, --fold, --json and --repeat");

@@ -115,12 +115,7 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 	const char *name;
 	uint64_t n;
 	cprof_snapshot_window(r, &w);
-	const char *what = "threads";
-	if (cprof_snapshot_n_entries(r)) {
-		struct cprof_snapshot_entry e;
-		cprof_snapshot_entry(r, 0, &e);
-		what = e.is_task ? "goroutines" : what;
-	}
+	const char *what = w.is_task ? "goroutines" : "threads";
 	fprintf(to, "# %zu %s, read within %.1f ms; ", cprof_snapshot_n_entries(r), what,
 		(double)(w.to_ns - w.from_ns) / 1e6);
 	if (w.n_stopped)
@@ -131,6 +126,9 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 	for (size_t i = 0; (name = cprof_snapshot_quality(r, i, &n)); i++)
 		if (n)
 			fprintf(to, "#   %llu %s\n", (unsigned long long)n, name);
+	if (w.n_short)
+		fprintf(to, "# left out: %llu that have not been waiting for that long\n",
+			(unsigned long long)w.n_short);
 	print_python(to, r);
 	for (size_t i = 0; cprof_snapshot_loss(r, i, &n); i++)
 		if (n)

@@ -248,11 +248,8 @@ static void add_entry(struct take *t, size_t i)
 		t->o->n_runtime++;
 		return;
 	}
-	if (t->o->min_wait_ns &&
-	    (wait == SNAPSHOT_WAIT_UNKNOWN || wait < t->o->min_wait_ns)) {
-		t->o->n_short++;
+	if (snapshot_is_short(t->s, wait))
 		return;
-	}
 	const char *reason = wait_reason(t, &r->g);
 	struct snapshot_entry entry = {
 		.is_task = true, .pid = t->p->pid, .id = r->g.goid, .wait_ns = wait,

@@ -14,10 +14,8 @@ struct snapshot;
 
 struct goroutines {
 	evopen_fn *open;                /* for samples of threads that run one; NULL: none */
-	uint64_t min_wait_ns;           /* only those that wait at least so long; 0: all */
 	/* Results, summed over processes. */
 	uint64_t n_runtime;             /* the runtime's own, which are left out */
-	uint64_t n_short;               /* left out because of min_wait_ns */
 	uint64_t n_bad_labels;          /* labels could not be read */
 	char version[64];               /* of Go, of the last process: "go1.26.10" */
 };

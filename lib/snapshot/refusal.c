@@ -169,5 +169,5 @@ int refusal_check(const struct snapshot *s, const struct threadscan *scan, const
 	if (denied)
 		return refusal_explain(h, denied->pid,
 				       is_silent(scan, denied) ? -ETIMEDOUT : -EACCES, e);
-	return s->entries.n ? 0 : err_set(e, ESRCH, "the processes have ended");
+	return s->entries.n || s->n_short ? 0 : err_set(e, ESRCH, "the processes have ended");
 }

@@ -173,7 +173,8 @@ void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thre
 	struct procs_process *p = procs_process(&t->s->engine->procs,
 						t->scan.processes.v[thread->process].pid);
 	struct snapshot_stack stack;
-	if (!p)
+	thread->is_done = true;
+	if (!p || snapshot_is_short(t->s, SNAPSHOT_WAIT_UNKNOWN))
 		return;
 	struct snapshot_entry e = entry_of(t, thread, p);
 	snapshot_unwind(t->s, p, r, &stack);
@@ -184,7 +185,6 @@ void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thre
 	if (r->cpu != UINT32_MAX)
 		snapshot_number(t->s, "cpu", r->cpu);
 	snapshot_add(t->s, &e);
-	thread->is_done = true;
 }
 
 static void label_call(struct take *t, const struct threadscan_thread *thread)
@@ -227,11 +227,28 @@ static void find_stack(struct take *t, struct threadscan_thread *thread, struct 
 	pythons_note(t, r);
 }
 
+/* How long it has been waiting. */
+static uint64_t wait_of(struct take *t, const struct threadscan_thread *thread)
+{
+	uint64_t ns;
+	bool is_known = thread->has_details && thread->has_exec_start &&
+			waitclock_of(&t->clock, thread->stat.cpu, thread->exec_start_ns, &ns);
+	t->knows_waits |= is_known;
+	t->lacks_waits |= thread->has_details && !thread->has_exec_start;
+	return is_known ? waitclock_round(ns) : SNAPSHOT_WAIT_UNKNOWN;
+}
+
 static void add_waiting(struct take *t, struct threadscan_thread *thread, struct procs_process *p)
 {
 	struct snapshot_entry e = entry_of(t, thread, p);
 	struct snapshot_stack stack;
+	if (snapshot_is_short(t->s, wait_of(t, thread)))
+		return;
 	find_stack(t, thread, p, &stack);
+	/* it may have moved meanwhile */
+	e.wait_ns = wait_of(t, thread);
+	if (snapshot_is_short(t->s, e.wait_ns))
+		return;
 	e.stack = stack.id;
 	e.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC :
 		    thread->look == THREADSCAN_STILL ? SNAPSHOT_EXACT :
@@ -240,11 +257,7 @@ static void add_waiting(struct take *t, struct threadscan_thread *thread, struct
 	e.n_runs = thread->times.n_runs;
 	label_call(t, thread);
 	if (thread->has_details) {
-		uint64_t ns;
 		e.state = string(t, threadtext_state(thread->stat.state));
-		if (thread->has_exec_start &&
-		    waitclock_of(&t->clock, thread->stat.cpu, thread->exec_start_ns, &ns))
-			e.wait_ns = waitclock_round(ns);
 		snapshot_label(t->s, "wchan", thread->wchan);
 		if (thread->stat.cpu != UINT32_MAX)
 			snapshot_number(t->s, "cpu", thread->stat.cpu);
@@ -256,6 +269,8 @@ static void add_without_stack(struct take *t, const struct threadscan_thread *th
 			      struct procs_process *p, enum snapshot_loss why)
 {
 	struct snapshot_entry e = entry_of(t, thread, p);
+	if (why != SNAPSHOT_LOST_DENIED && snapshot_is_short(t->s, SNAPSHOT_WAIT_UNKNOWN))
+		return;
 	e.quality = SNAPSHOT_UNKNOWN;
 	e.stack = snapshot_no_stack(t->s);
 	if (thread->stat.state)
@@ -335,6 +350,9 @@ static int take(struct take *t, struct err *e)
 		    snapshot_threads_wants(t, &t->scan.threads.v[i]))
 			add_thread(t, i);
 	sort_entries(s);
+	if (s->min_wait_ns && t->lacks_waits && !t->knows_waits)
+		return err_set(e, EOPNOTSUPP, "how long threads have been waiting is unknown: this "
+			       "kernel has no /proc/PID/sched");
 	return refusal_check(s, &t->scan, t->o->host, e);
 }
 

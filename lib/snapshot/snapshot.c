@@ -76,6 +76,7 @@ void snapshot_begin(struct snapshot *s)
 	s->n_labels = 0;
 	s->n_python = s->n_no_python = 0;
 	s->python[0] = '\0';
+	s->n_short = 0;
 	memset(s->n_of, 0, sizeof(s->n_of));
 	memset(s->n_lost, 0, sizeof(s->n_lost));
 }
@@ -177,6 +178,14 @@ static uint32_t take_labels(struct snapshot *s)
 	uint32_t set = labels_add(&s->engine->labels, s->label, s->n_labels, false);
 	s->n_labels = 0;
 	return set == LABELS_NONE ? 0 : set;
+}
+
+bool snapshot_is_short(struct snapshot *s, uint64_t wait_ns)
+{
+	bool is_short = s->min_wait_ns &&
+			(wait_ns == SNAPSHOT_WAIT_UNKNOWN || wait_ns < s->min_wait_ns);
+	s->n_short += is_short;
+	return is_short;
 }
 
 bool snapshot_add(struct snapshot *s, const struct snapshot_entry *e)

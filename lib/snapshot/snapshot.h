@@ -72,9 +72,12 @@ enum snapshot_loss {
 struct snapshot {
 	struct engine *engine;          /* borrowed */
 	VEC(struct snapshot_entry) entries;
+	bool is_task;                   /* all entries are */
 	uint64_t from_ns, to_ns;        /* CLOCK_MONOTONIC: when the memory of targets was read */
 	uint64_t n_of[SNAPSHOT_N_QUALITIES];
 	uint64_t n_lost[SNAPSHOT_N_LOSSES];
+	uint64_t min_wait_ns;           /* the caller's: only what waits at least so long; 0: all */
+	uint64_t n_short;               /* left out because of it; see snapshot_is_short */
 	uint64_t n_stopped, stopped_ns; /* threads that were stopped; the longest stop of one */
 	uint64_t n_python, n_no_python; /* threads that execute Python functions, which are in the
 					 * stack, or unknown */
@@ -122,6 +125,9 @@ uint32_t snapshot_no_stack(struct snapshot *s);
 /* Adds a label to the next entry that is added.  An empty text is no label. */
 void snapshot_label(struct snapshot *s, const char *key, const char *text);
 void snapshot_number(struct snapshot *s, const char *key, uint64_t number);
+
+/* Is something that waits for so long, or SNAPSHOT_WAIT_UNKNOWN, left out?  It is counted. */
+bool snapshot_is_short(struct snapshot *s, uint64_t wait_ns);
 
 /* Adds an entry with these labels, those of the user, and those that follow from its fields: pid,
  * process_name, snapshot; of a thread also tid, thread_name, state and wait.  False: no memory; the

@@ -22,6 +22,7 @@ struct take {
 	const struct snapshot_threads *o;
 	struct threadscan scan;
 	struct waitclock clock;
+	bool knows_waits, lacks_waits;  /* of some thread that waits */
 	uint8_t *long_stack;            /* THREADSCAN_STACK_BYTES_MAX; NULL: not needed yet */
 	struct pythons *pythons;        /* NULL: no memory, or not wanted */
 	bool is_long;                   /* more than the first copy was needed for the last stack */

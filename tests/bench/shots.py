@@ -49,7 +49,7 @@ def run(command, out=subprocess.DEVNULL):
 
 def gaps(program, last, command):
     """The longest gap of the program's gauge in ms, in rounds of about a second, without and with a
-    command that is run four times in each, and what else the answers with it add up to."""
+    command that is run four times in each, and the sums of the other numbers in its answers."""
     without, beside, others = [], [], {}
     for _ in range(ROUNDS):
         program.ask(last)

@@ -103,6 +103,8 @@ COVERED.update({
     "symbolize/jit/perfmap": (UNIT + "symbolize/jit/test-jitcode.c", "its lines become the code of that test"),
     "lib/snapshot/gofuncs": ("tests/live/goroutines.sh", "it names functions of real Go programs"),
     "lib/snapshot/goroutines": ("tests/live/goroutines.sh", "it reads real Go programs"),
+    "lib/recorder/kinds/snapshotkind": (UNIT + "snapshot/test-recorder-snapshot.c", THROUGH),
+    "lib/snapshot/remaps": ("tests/live/snapshot.sh", "it reads mappings of real processes"),
     "lib/snapshot/gotarget": ("tests/live/goroutines.sh", "it opens real Go programs"),
     "symbolize/runtime/go-dwarf": ("tests/live/goroutines.sh", "it reads debug information of Go's compiler"),
     "symbolize/runtime/go-proof": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),

@@ -60,6 +60,11 @@ for kind in plain bare; do
 	like out 'in futex' "$kind: its threads"
 	run "$CPROF" snapshot -p "$pid" --older-than 1h --format=go2
 	unlike out . "$kind: nothing waits for an hour"
+	run "$CPROF" snapshot -p "$pid" --older-than 1h
+	like out '^# 0 goroutines' "$kind: the text names goroutines"
+	like out '^# left out: 30[0-9] that have not' "$kind: the others are counted"
+	run "$CPROF" snapshot -p "$pid" --threads --older-than 1h --json
+	like out '"entries":\[\]' "$kind: nor do its threads"
 	end
 done
 

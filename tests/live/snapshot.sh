@@ -46,6 +46,19 @@ check_json 'what moved is marked' one.json \
 	'all(e["quality"] in ("exact", "heuristic") for k in KINDS for e in of(k))'
 is "$(eintr)" 0 'no system call was interrupted'
 
+run "$CPROF" snapshot -p "$pid" --older-than 200ms --json
+# the main thread has just answered
+check_json 'only threads that wait for long' out 'all(count(k) == 1 for k in KINDS)' 'not wrong' \
+	'not of("mover")' 'len(entries) + file["n_short"] == 26' \
+	'all(e["wait_ns"] >= 200e6 for e in entries)'
+run "$CPROF" snapshot -p "$pid" --older-than 1h
+is "$status" 0 'no thread waits for an hour'
+like out '^# 0 threads' 'nothing is shown'
+like out '^# left out: 26 that have not been waiting for that long' 'the others are counted'
+run "$CPROF" snapshot -p "$pid" --older-than 200ms -o old.pb.gz
+profile 'a profile of those, whose comments count the others' old.pb.gz 'n in (20, 21)' \
+	"'more threads have not been waiting for 0.200 s' in comments"
+
 run "$CPROF" snapshot -p "$pid" -o s.pb.gz
 is "$status" 0 'a profile'
 profile 'one sample for each thread, with numbers as labels' s.pb.gz \
@@ -129,5 +142,6 @@ refused 1 'no process' 'a process that has ended' snapshot -p "$(unused_pid)"
 refused 64 'no target' 'no target' snapshot
 refused 64 'exclude each other' 'two outputs' snapshot -p 1 --text --json
 refused 64 'goes with --repeat' '--every alone' snapshot -p 1 --every 1s
+refused 64 'excludes --stop' 'waits of stopped threads' snapshot -p 1 --older-than 1s --stop=all
 refused 64 'not an option' 'a command' snapshot -p 1 ls
 finish

@@ -1,7 +1,7 @@
 /*
  * blocked N [MOVERS [SPINNERS [gauge]]]: N threads, each blocked in a system call of its own kind,
- * at the end of a known callchain: in_KIND <- f1 <- f2 <- f3 <- f4 <- f5 <- thread_main.  A thread's
- * name is its kind.  A mover sleeps 1 to 3 ms in nap1, nap2 or nap3, called through as many calls of
+ * at the end of a known chain: in_KIND <- f1 <- f2 <- f3 <- f4 <- f5 <- thread_main.  Its name is
+ * its kind.  A mover sleeps 1 to 3 ms in nap1, nap2 or nap3, called through as many calls of
  * level.  Each line on stdin is answered with "eintr N": how many system calls were interrupted;
  * with "gauge", after a line "gap NS": the longest time that one more thread, which reads the clock
  * all the time, has not run since the last answer.

@@ -8,23 +8,15 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "engine/engine.h"
-#include "event/evopen.h"
 #include "profile/export.h"
-#include "recorder/machine.h"
+#include "recorder/kinds/snapshotkind.h"
 #include "snapshot/goroutines.h"
 #include "snapshot/refusal.h"
 #include "snapshot/remaps.h"
 #include "snapshot/snapshot.h"
-#include "source/silent.h"
 #include "source/synth.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define REMARK_BYTES 256u
 
 struct kind_goroutines {
 	struct snapshot snapshot;
@@ -38,26 +30,8 @@ static int choose(struct kind_session *k, struct err *e)
 	};
 	if (k->config->n_events)
 		return err_set(e, EINVAL, "a recorder of goroutines takes no events");
-	k->state = calloc(1, sizeof(struct kind_goroutines));
-	k->event = calloc(1, sizeof(*k->event));
-	if (!k->state || !k->event)
-		return err_errno(e, ENOMEM, "cannot set up recording");
-	k->n_events = k->n_outputs = 1;
-	k->number = number;
-	k->n_numbers = sizeof(number) / sizeof(*number);
-	*k->event = (struct kind_event){
-		.name = "goroutines", .file_part = "goroutines", .count_type = "goroutines",
-		.sample_type = "wait", .unit = "nanoseconds", .count_unit = "", .is_count = true,
-		.rate = 1, .period = 1,
-	};
-	return 0;
-}
-
-static int open_silent(struct kind_session *k, struct err *e)
-{
-	k->scope = CPROF_SCOPE_TASK;
-	k->only_targets = true;
-	return silent_open(&k->source, e);
+	return snapshotkind_choose(k, "goroutines", number, sizeof(number) / sizeof(*number),
+				   sizeof(struct kind_goroutines), e);
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
@@ -113,47 +87,16 @@ static int take_targets(struct kind_session *k, struct engine *g, struct err *e)
 
 /* ---- comments -------------------------------------------------------------------------------- */
 
-static void clear_remarks(struct kind_session *k)
-{
-	for (size_t i = 0; i < k->remarks.n; i++)
-		free(k->remarks.v[i]);
-	k->remarks.n = 0;
-}
-
-static void __attribute__((format(printf, 2, 3)))
-remark(struct kind_session *k, const char *format, ...)
-{
-	char text[REMARK_BYTES];
-	va_list ap;
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	char *copy = strdup(text);
-	if (copy && !VEC_PUSH(&k->remarks, copy))
-		free(copy);
-}
-
 static void describe(struct kind_session *k)
 {
 	const struct kind_goroutines *s = k->state;
-	const struct snapshot *shot = &s->snapshot;
-	clear_remarks(k);
-	remark(k, "snapshot: %zu goroutines, read in %.3f ms", shot->entries.n,
-	       (double)(shot->to_ns - shot->from_ns) / 1e6);
-	for (int i = 0; i < SNAPSHOT_N_QUALITIES; i++)
-		if (shot->n_of[i])
-			remark(k, "snapshot: %llu %s", (unsigned long long)shot->n_of[i],
-			       snapshot_quality_name((enum snapshot_quality)i));
-	for (int i = 0; i < SNAPSHOT_N_LOSSES; i++)
-		if (shot->n_lost[i])
-			remark(k, "snapshot: %llu %s", (unsigned long long)shot->n_lost[i],
-			       snapshot_loss_words((enum snapshot_loss)i));
+	snapshotkind_describe(k, &s->snapshot, "goroutines");
 	if (s->goroutines.n_runtime)
-		remark(k, "snapshot: %llu goroutines of the runtime are not shown",
-		       (unsigned long long)s->goroutines.n_runtime);
+		snapshotkind_remark(k, "snapshot: %llu goroutines of the runtime are not shown",
+				    (unsigned long long)s->goroutines.n_runtime);
 	if (s->goroutines.n_bad_labels)
-		remark(k, "snapshot: the labels of %llu goroutines could not be read",
-		       (unsigned long long)s->goroutines.n_bad_labels);
+		snapshotkind_remark(k, "snapshot: the labels of %llu goroutines could not be read",
+				    (unsigned long long)s->goroutines.n_bad_labels);
 }
 
 static int take(struct kind_session *k, struct engine *g, struct err *e)
@@ -162,11 +105,9 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	if (!s->snapshot.engine)
 		snapshot_init(&s->snapshot, g);
 	snapshot_begin(&s->snapshot);
-	const struct cprof_machine *m = k->config->machine;
-	s->goroutines = (struct goroutines){
-		.min_wait_ns = k->config->min_wait_ns,
-		.open = m && m->perf_event_open ? m->perf_event_open : evopen_syscall,
-	};
+	s->snapshot.is_task = true;
+	s->snapshot.min_wait_ns = k->config->min_wait_ns;
+	s->goroutines = (struct goroutines){ .open = snapshotkind_opener(k) };
 	int r = k->config->all_processes ? take_all(k, g, e) : take_targets(k, g, e);
 	if (r < 0)
 		return r;
@@ -176,27 +117,17 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	return 0;
 }
 
-static double coverage_percent(const struct kind_session *k, const struct cprof_stats *stats,
-			       const struct cprof_event_stats *event)
-{
-	(void)k, (void)stats, (void)event;
-	return -1;
-}
-
 static void close_kind(struct kind_session *k)
 {
 	struct kind_goroutines *s = k->state;
 	if (s)
 		snapshot_done(&s->snapshot);
-	clear_remarks(k);
-	VEC_FREE(&k->remarks);
-	free(s);
-	k->state = NULL;
+	snapshotkind_close(k);
 }
 
 static const struct cprof_kind kind = {
-	.name = "goroutines", .choose = choose, .open = open_silent, .snapshot = take,
-	.coverage_percent = coverage_percent, .close = close_kind,
+	.name = "goroutines", .choose = choose, .open = snapshotkind_open, .snapshot = take,
+	.coverage_percent = snapshotkind_coverage, .close = close_kind,
 };
 
 const struct cprof_kind *cprof_goroutine_recorder(void)

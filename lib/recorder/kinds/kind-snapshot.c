@@ -10,19 +10,15 @@
 #include "base/vec.h"
 #include "cprof.h"
 #include "engine/engine.h"
-#include "event/evopen.h"
 #include "profile/export.h"
 #include "recorder/kind.h"
-#include "recorder/machine.h"
+#include "recorder/kinds/snapshotkind.h"
 #include "snapshot/snapshot-threads.h"
 #include "snapshot/snapshot.h"
-#include "source/silent.h"
 #include "source/source.h"
 #include "source/synth.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,31 +42,13 @@ static int choose(struct kind_session *k, struct err *e)
 	const struct cprof_config *c = k->config;
 	if (c->n_events || c->freq || c->period)
 		return err_set(e, EINVAL, "a snapshot of threads has no events and no rate");
-	if (c->min_wait_ns)
-		return err_set(e, EINVAL, "a snapshot of threads has all of them, however long "
-			       "they wait");
+	if (c->min_wait_ns && c->snapshot_stop)
+		return err_set(e, EINVAL, "threads that are stopped do not wait any more: how long "
+			       "they have been waiting is unknown");
 	if (c->command_pid)
 		return err_set(e, EINVAL, "a snapshot shows running processes, not a command");
-	k->state = calloc(1, sizeof(struct kind_snapshot));
-	k->event = calloc(1, sizeof(*k->event));
-	if (!k->event || !k->state)
-		return err_errno(e, ENOMEM, "cannot take a snapshot");
-	k->n_events = k->n_outputs = 1;
-	k->number = number;
-	k->n_numbers = sizeof(number) / sizeof(*number);
-	*k->event = (struct kind_event){
-		.name = "threads", .file_part = "threads", .count_type = "threads",
-		.sample_type = "wait", .unit = "nanoseconds", .count_unit = "",
-		.is_count = true, .rate = 1, .period = 1,
-	};
-	return 0;
-}
-
-static int open_silent(struct kind_session *k, struct err *e)
-{
-	k->scope = CPROF_SCOPE_TASK;
-	k->only_targets = true;
-	return silent_open(&k->source, e);
+	return snapshotkind_choose(k, "threads", number, sizeof(number) / sizeof(*number),
+				   sizeof(struct kind_snapshot), e);
 }
 
 /* ---- targets -------------------------------------------------------------------------------- */
@@ -119,55 +97,24 @@ static int list_targets(const struct kind_session *k, struct kind_snapshot *s, s
 
 /* ---- comments ------------------------------------------------------------------------------- */
 
-static void __attribute__((format(printf, 2, 3))) say(struct kind_session *k, const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n >= 0 && !VEC_PUSH(&k->remarks, text))
-		free(text);
-}
-
-static void forget_remarks(struct kind_session *k)
-{
-	for (size_t i = 0; i < k->remarks.n; i++)
-		free(k->remarks.v[i]);
-	k->remarks.n = 0;
-}
-
 static void describe(struct kind_session *k, const struct kind_snapshot *state)
 {
 	const struct snapshot *s = &state->snapshot;
-	forget_remarks(k);
+	snapshotkind_describe(k, s, "threads");
 	if (state->n_taken > 1)
-		say(k, "snapshots: %llu in %.3f s; the following is about the last one",
-		    (unsigned long long)state->n_taken, (double)(s->to_ns - state->from_ns) / 1e9);
-	say(k, "snapshot: %zu threads, read within %.3f ms; the longest of all snapshots took "
-	    "%.3f ms", s->entries.n, (double)(s->to_ns - s->from_ns) / 1e6,
-	    (double)state->longest_ns / 1e6);
-	for (unsigned i = 0; i < SNAPSHOT_N_QUALITIES; i++)
-		if (s->n_of[i])
-			say(k, "snapshot: %llu threads %s", (unsigned long long)s->n_of[i],
-			    snapshot_quality_name((enum snapshot_quality)i));
-	for (unsigned i = 0; i < SNAPSHOT_N_LOSSES; i++)
-		if (s->n_lost[i])
-			say(k, "losses: %llu threads %s", (unsigned long long)s->n_lost[i],
-			    snapshot_loss_words((enum snapshot_loss)i));
+		snapshotkind_remark(k, "snapshots: %llu in %.3f s, the longest of %.3f ms; the "
+				    "other lines are about the last one",
+				    (unsigned long long)state->n_taken,
+				    (double)(s->to_ns - state->from_ns) / 1e9,
+				    (double)state->longest_ns / 1e6);
 	if (s->n_python)
-		say(k, "snapshot: Python functions of %llu threads",
-		    (unsigned long long)s->n_python);
+		snapshotkind_remark(k, "snapshot: Python functions of %llu threads",
+				    (unsigned long long)s->n_python);
 	if (s->n_no_python)
-		say(k, "snapshot: unknown Python functions of %llu threads",
-		    (unsigned long long)s->n_no_python);
+		snapshotkind_remark(k, "snapshot: unknown Python functions of %llu threads",
+				    (unsigned long long)s->n_no_python);
 	if (*s->python)
-		say(k, "snapshot: Python %s", s->python);
-	if (s->n_stopped)
-		say(k, "snapshot: %llu threads were stopped, the longest for %.3f ms",
-		    (unsigned long long)s->n_stopped, (double)s->stopped_ns / 1e6);
-	else
-		say(k, "snapshot: no thread was stopped");
+		snapshotkind_remark(k, "snapshot: Python %s", s->python);
 }
 
 /* ---- the snapshot --------------------------------------------------------------------------- */
@@ -184,16 +131,16 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 {
 	struct kind_snapshot *state = k->state;
 	struct snapshot *s = &state->snapshot;
-	const struct cprof_machine *m = k->config->machine;
 	CLEANUP_RIGHTS bool raised = rights_raise();
 	if (!s->engine)
 		snapshot_init(s, g);
+	s->min_wait_ns = k->config->min_wait_ns;
 	int r = list_targets(k, state, e);
 	if (r < 0)
 		return r;
 	k->snapshot = s;
 	r = snapshot_threads_take(s, &(struct snapshot_threads){
-		.host = k->host, .open = m ? m->perf_event_open : evopen_syscall,
+		.host = k->host, .open = snapshotkind_opener(k),
 		.pid = state->pids.v, .n_pids = state->pids.n,
 		.tid = state->tids.n ? state->tids.v : NULL, .n_tids = state->tids.n,
 		.stop = (enum snapshot_stop)k->config->snapshot_stop,
@@ -211,13 +158,6 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-static double coverage_percent(const struct kind_session *k, const struct cprof_stats *stats,
-			       const struct cprof_event_stats *event)
-{
-	(void)k, (void)stats, (void)event;
-	return -1;
-}
-
 static int why_empty(const struct kind_session *k, const struct cprof_stats *stats,
 		     const struct cprof_event_stats *event, struct err *e)
 {
@@ -228,22 +168,20 @@ static int why_empty(const struct kind_session *k, const struct cprof_stats *sta
 static void close_kind(struct kind_session *k)
 {
 	struct kind_snapshot *state = k->state;
-	forget_remarks(k);
-	VEC_FREE(&k->remarks);
-	if (!state)
-		return;
-	snapshot_done(&state->snapshot);
-	VEC_FREE(&state->pids);
-	VEC_FREE(&state->tids);
-	free(state);
-	k->state = NULL;
+	if (state) {
+		snapshot_done(&state->snapshot);
+		VEC_FREE(&state->pids);
+		VEC_FREE(&state->tids);
+	}
+	snapshotkind_close(k);
 }
 
 const struct cprof_kind *cprof_snapshot_recorder(void)
 {
 	static const struct cprof_kind threads = {
-		.name = "threads", .choose = choose, .open = open_silent, .snapshot = take,
-		.coverage_percent = coverage_percent, .why_empty = why_empty, .close = close_kind,
+		.name = "threads", .choose = choose, .open = snapshotkind_open, .snapshot = take,
+		.coverage_percent = snapshotkind_coverage, .why_empty = why_empty,
+		.close = close_kind,
 	};
 	return &threads;
 }

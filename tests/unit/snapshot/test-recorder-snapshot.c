@@ -7,10 +7,10 @@
 #include "proto/pprof-check.h"
 #include "proto/pprof-read.h"
 #include "recorder/kind.h"
+#include "recorder/kinds/snapshotkind.h"
+#include "snapshot/remaps.h"
 #include "snapshot/snapshot.h"
 #include "source/record.h"
-#include "source/silent.h"
-#include "source/synth.h"
 #include "tests/unit/tap.h"
 
 #include <errno.h>
@@ -33,30 +33,7 @@ static void __attribute__((noinline)) wait_here(void)
 static int choose(struct kind_session *k, struct err *why)
 {
 	static const struct export_number number[] = { { SNAPSHOT_WAIT, "nanoseconds" } };
-	k->event = calloc(1, sizeof(*k->event));
-	if (!k->event)
-		return err_errno(why, ENOMEM, "cannot set up recording");
-	k->n_events = k->n_outputs = 1;
-	k->number = number;
-	k->n_numbers = 1;
-	*k->event = (struct kind_event){
-		.name = "threads", .file_part = "threads", .count_type = "threads",
-		.sample_type = "wait", .unit = "nanoseconds", .count_unit = "", .is_count = true,
-		.rate = 1, .period = 1,
-	};
-	return 0;
-}
-
-static int open_silent(struct kind_session *k, struct err *why)
-{
-	k->scope = CPROF_SCOPE_TASK;
-	k->only_targets = true;
-	return silent_open(&k->source, why);
-}
-
-static void feed(void *ctx, const struct record *r)
-{
-	engine_feed(ctx, r);
+	return snapshotkind_choose(k, "threads", number, 1, 1, why);
 }
 
 static int take(struct kind_session *k, struct engine *g, struct err *why)
@@ -73,7 +50,7 @@ static int take(struct kind_session *k, struct engine *g, struct err *why)
 	if (!shot.engine)
 		snapshot_init(&shot, g);
 	snapshot_begin(&shot);
-	synth_process(k->host, getpid(), r.time_ns, feed, g);
+	remaps_read(g, k->host, r.pid, NULL);
 	snapshot_unwind(&shot, procs_process(&g->procs, r.pid), &r, &stack);
 	struct snapshot_entry entry = {
 		.quality = SNAPSHOT_EXACT, .pid = r.pid, .id = 1001, .stack = stack.id,
@@ -93,22 +70,15 @@ static int take(struct kind_session *k, struct engine *g, struct err *why)
 	return 0;
 }
 
-static double coverage_percent(const struct kind_session *k, const struct cprof_stats *stats,
-			       const struct cprof_event_stats *event)
-{
-	(void)k, (void)stats, (void)event;
-	return -1;
-}
-
 static void close_kind(struct kind_session *k)
 {
-	(void)k;
 	snapshot_done(&shot);
+	snapshotkind_close(k);
 }
 
 static const struct cprof_kind kind = {
-	.name = "threads", .choose = choose, .open = open_silent, .snapshot = take,
-	.coverage_percent = coverage_percent, .close = close_kind,
+	.name = "threads", .choose = choose, .open = snapshotkind_open, .snapshot = take,
+	.coverage_percent = snapshotkind_coverage, .close = close_kind,
 };
 
 /* ---- what the public interface shows of it --------------------------------------------------- */
