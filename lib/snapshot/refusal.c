@@ -56,12 +56,13 @@ static bool is_other_namespace(const struct host *h, uint32_t pid)
 	       strcmp(own, other) != 0;
 }
 
-/* /proc/PID of a process whose memory is closed belongs to root (proc(5)). */
+/* The files in /proc/PID of a process whose memory is closed belong to root, but not the folder
+ * itself (proc(5); task_dump_owner in fs/proc/base.c). */
 static bool is_closed(const struct host *h, uint32_t pid, uint32_t uid)
 {
-	char path[16];
+	char path[24];
 	struct stat st;
-	snprintf(path, sizeof(path), "%u", pid);
+	snprintf(path, sizeof(path), "%u/maps", pid);
 	return fstatat(h->fd[HOST_PROC], path, &st, 0) == 0 && st.st_uid != uid;
 }
 

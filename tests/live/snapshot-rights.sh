@@ -62,6 +62,58 @@ is "$status" 1 'a set-user-ID program is refused'
 like err 'CAP_SYS_PTRACE' 'and the missing right is named'
 kill -KILL "$pid"
 
+# A program that has closed its memory.
+setpriv --reuid=65534 --regid=65534 --clear-groups "$PYTHON" -c \
+	'import ctypes, time; ctypes.CDLL(None).prctl(4, 0); print("closed", flush=True); time.sleep(600)' >closed.keep &
+closed=$!
+tap_pids="$tap_pids $closed"
+wait_for 60 grep -q closed closed.keep
+for kind in --threads --goroutines; do
+	run as_nobody "$CPROF_HERE" snapshot $kind -p "$closed"
+	is "$status" 1 "$kind: a program with closed memory is refused"
+	like err "process $closed .* may not be read" "$kind: it is named"
+	like err 'its memory is closed .* grant CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH' "$kind: so are the missing rights"
+done
+kill -KILL "$closed"
+
+# A program that may be executed but not read.  Whether its memory is closed depends on the kernel.
+cp "$PROG/blocked" unreadable.keep
+chmod 711 unreadable.keep
+blocked setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all ./unreadable.keep
+unreadable=$pid
+run as_nobody "$CPROF_HERE" snapshot -p "$unreadable"
+if [ "$status" = 0 ]; then
+	like out '"futex" tid' 'a program that may not be read: its threads are shown'
+else
+	like err 'may not be read, or has called' 'a program that may not be read: the reason is named'
+fi
+run "$CPROF" snapshot -p "$unreadable" --json
+is "$status" 0 'root needs no more'
+check 'its stacks are right' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/snapshot.py" out 'not wrong' 'len(entries) == 19'
+kill -KILL "$unreadable"
+
+# A container: its own process ids, its own files.
+if unshare --mount --pid --fork true 2>/dev/null; then
+	unshare --mount --pid --fork --kill-child sh -c 'mount -t proc proc /proc 2>/dev/null
+		mount --bind /etc /mnt && exec ./blocked.keep 18' <in.keep >ready3.keep &
+	tap_pids="$tap_pids $!"
+	wait_for 60 grep -q ready ready3.keep
+	inner=$(sed -n 's/ready //p' ready3.keep)
+	outer=$(pgrep -P $!)
+	is "$inner" 1 'a container: its program has another number inside'
+	run "$CPROF" snapshot -p "$outer" --json
+	is "$status" 0 'a container: a snapshot from outside'
+	check 'a container: its stacks are right' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/snapshot.py" out \
+		'not wrong' 'len(entries) == 19' "all(e['pid'] == $outer for e in entries)"
+	run nsenter -t "$outer" -p -m "$CPROF" snapshot -p 1 --json
+	check 'a container: the same from inside, with its own numbers' "$PYTHON" \
+		"$CPROF_SOURCE_ROOT/tests/snapshot.py" out 'not wrong' 'len(entries) == 19' \
+		"all(e['pid'] == 1 for e in entries)"
+	kill -KILL "$outer"
+else
+	skip 'a container' 'namespaces cannot be created here'
+fi
+
 # Some of several processes.
 background "$PROG/sleeper" 60000 >/dev/null
 run as_nobody sh -c "./blocked.keep 3 <in.keep >ready2.keep & sleep 0.5
