@@ -177,10 +177,10 @@ static void check_head(struct check *c)
 				      t->type);
 		have_default |= strcmp(t->type, p->default_sample_type) == 0;
 	}
-	if (p->n_sample_types > 0 && (strcmp(p->sample_type[0].type, "samples") != 0 ||
-				      strcmp(p->sample_type[0].unit, "count") != 0))
+	/* the number by which pprof -mean divides: of samples, contentions, goroutines */
+	if (p->n_sample_types > 0 && strcmp(p->sample_type[0].unit, "count") != 0)
 		WARNING(c, SAMPLE_TYPES, GO,
-			"the first sample type is '%s/%s', not 'samples/count'",
+			"the first sample type, '%s/%s', is not a count",
 			p->sample_type[0].type, p->sample_type[0].unit);
 	if (!p->default_sample_type[0])
 		WARNING(c, DEFAULT_TYPE, GO | SPEEDSCOPE, "no default sample type");

@@ -70,7 +70,8 @@ profile 'one sample for each thread, with numbers as labels' s.pb.gz \
 	"'no thread was stopped' in comments and 'read within' in comments"
 like err 'threads, read within .* none was stopped' 'the terminal says how long it took'
 run "$CPROF" check s.pb.gz
-like out '0 errors' 'all tools can read it'
+like out '^0 errors, 1 warnings$' 'all tools can read it'
+like out "label 'wait' is a number and is dropped .pyroscope" 'except that one of them drops numbers'
 
 run "$CPROF" snapshot -p "$pid"
 like out '^"epoll" tid [0-9]+, sleeping for about .* in epoll_p?wait, on fd [0-9]+ ' 'the text is the default'

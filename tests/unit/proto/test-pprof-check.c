@@ -141,7 +141,8 @@ static void test_head(void)
 	x.p.default_sample_type = "samples";
 	ERROR(SAMPLE_TYPES, "sample types 1 and 2 are both 'samples'");
 	x.type[0].type = "ticks";
-	WARNING(SAMPLE_TYPES, "'ticks/count', not 'samples/count'");
+	x.type[0].unit = "nanoseconds";
+	WARNING(SAMPLE_TYPES, "'ticks/nanoseconds', is not a count");
 	x.p.n_sample_types = x.p.n_samples = 0;
 	x.p.default_sample_type = "";
 	struct seen s = { 0 };
