@@ -1,3 +1,8 @@
+/*
+ * The file is written entry by entry, and no text of a target is written as it is.  Labels that are
+ * numbers are numbers, too.
+ */
+
 #include "cmd/snapshot/snapshot-json.h"
 
 #include "cmd/printable.h"

@@ -102,9 +102,9 @@ static inline bool golist_open(struct golist *l, const char *version, unsigned i
 	l->info[32] = (uint8_t)strlen(version);
 	memcpy(l->info + 33, version, strlen(version));
 	l->symbol[1] = (Elf64_Sym){ .st_name = 1, .st_info = STT_OBJECT, .st_size = 24,
-				    .st_value = GOLIST_ALLGS };
+				    .st_value = GOLIST_ALLGS, .st_shndx = 1 };
 	l->symbol[2] = (Elf64_Sym){ .st_name = 15, .st_info = STT_OBJECT, .st_size = 48,
-				    .st_value = GOLIST_REASONS };
+				    .st_value = GOLIST_REASONS, .st_shndx = 1 };
 	int fd = gocode_file(&(struct gocode){
 		.machine = flags & GOLIST_ARM64 ? EM_AARCH64 : EM_X86_64,
 		.table = { l->program.table, l->program.n_table },
