@@ -269,7 +269,8 @@ static void add_without_stack(struct take *t, const struct threadscan_thread *th
 			      struct procs_process *p, enum snapshot_loss why)
 {
 	struct snapshot_entry e = entry_of(t, thread, p);
-	if (why != SNAPSHOT_LOST_DENIED && snapshot_is_short(t->s, SNAPSHOT_WAIT_UNKNOWN))
+	bool is_read = why != SNAPSHOT_LOST_DENIED && why != SNAPSHOT_LOST_UNANSWERED;
+	if (is_read && snapshot_is_short(t->s, SNAPSHOT_WAIT_UNKNOWN))
 		return;
 	e.quality = SNAPSHOT_UNKNOWN;
 	e.stack = snapshot_no_stack(t->s);
