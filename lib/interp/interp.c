@@ -7,7 +7,8 @@
 
 #include "agg/frames.h"
 #include "agg/stacks.h"
-#include "base/cleanup.h"
+
+#include <stdlib.h>
 
 void interp_frames_done(struct interp_frames *f)
 {
@@ -107,23 +108,31 @@ static uint32_t build(const struct interp_tables *t, const struct interp_code *c
 	return b.node;
 }
 
+static enum interp_found place(const struct interp_tables *t, const struct interp_code *code,
+			       enum interp_mode mode, const struct interp_frames *f,
+			       bool is_whole, const struct native *n, uint32_t *node)
+{
+	if (!n->n_loops && !f->ends.n)
+		return INTERP_NO_LOOP;
+	bool fits = is_whole ? n->n_loops == f->ends.n : n->n && n->n_loops <= f->ends.n;
+	bool has_rest = f->ends.n && f->ends.v[f->ends.n - 1] != f->frames.n;
+	if (!f->is_whole || !fits || has_rest)
+		return INTERP_UNKNOWN;
+	uint32_t placed = build(t, code, mode, n, f, !is_whole);
+	if (placed == STACKS_NONE)
+		return INTERP_UNKNOWN;
+	*node = placed;
+	return INTERP_PLACED;
+}
+
 enum interp_found interp_place(const struct interp_tables *t, const struct interp_code *code,
 			       enum interp_mode mode, const struct interp_frames *f,
 			       bool is_whole, uint32_t *node)
 {
 	struct native n;
-	if (!list_native(t, code, *node, &n))
-		return INTERP_UNKNOWN;
-	CLEANUP_FREE uint32_t *frame = n.frame;
-	if (!n.n_loops && !f->ends.n)
-		return INTERP_NO_LOOP;
-	bool fits = is_whole ? n.n_loops == f->ends.n : n.n && n.n_loops <= f->ends.n;
-	bool has_rest = f->ends.n && f->ends.v[f->ends.n - 1] != f->frames.n;
-	if (!f->is_whole || !fits || has_rest)
-		return INTERP_UNKNOWN;
-	uint32_t placed = build(t, code, mode, &n, f, !is_whole);
-	if (placed == STACKS_NONE)
-		return INTERP_UNKNOWN;
-	*node = placed;
-	return INTERP_PLACED;
+	enum interp_found found = INTERP_UNKNOWN;
+	if (list_native(t, code, *node, &n))
+		found = place(t, code, mode, f, is_whole, &n, node);
+	free(n.frame);
+	return found;
 }
