@@ -78,6 +78,13 @@ static struct interp_python *python_of(struct take *t, uint32_t process)
 	return p->python;
 }
 
+void pythons_before_stop(struct take *t)
+{
+	for (size_t i = 0; i < t->scan.threads.n && t->pythons; i++)
+		if (t->scan.threads.v[i].stop)
+			python_of(t, t->scan.threads.v[i].process);
+}
+
 void pythons_read_stopped(struct take *t)
 {
 	struct pythons *p = t->pythons;

@@ -15,6 +15,9 @@ struct threadscan_thread;
 struct pythons *pythons_new(const struct take *t);
 void pythons_free(struct pythons *p);
 
+/* Opens the programs of the threads that will be stopped: that takes some milliseconds. */
+void pythons_before_stop(struct take *t);
+
 /* Reads the functions of all threads that are stopped, for pythons_place. */
 void pythons_read_stopped(struct take *t);
 

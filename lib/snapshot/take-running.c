@@ -131,6 +131,7 @@ static int stop_all(struct take *t)
 {
 	if (list_stops(t) < 0)
 		return -ENOMEM;
+	pythons_before_stop(t);
 	uint64_t from_ns = clock_monotonic_ns();
 	size_t n_stopped = threadstop_begin(&t->stopped, t->o->host);
 	take_stopped(t);
