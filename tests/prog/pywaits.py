@@ -98,12 +98,23 @@ def start(target, n, *args):
     return threads
 
 
+def stacks_of(threads):
+    now = sys._current_frames()
+    return {t.native_id: list(frames_of(now[t.ident])) for t in threads}
+
+
+def are_waiting(stacks):
+    return all(s[0][0].endswith("wait") and s[1][0].endswith("wait") and s[0][1] != __file__ for s in stacks.values())
+
+
 waiters = start(waiting, N_WAITING, lambda i: i)
 ready.wait()
-time.sleep(0.2)
-now = sys._current_frames()
+before, stacks = None, stacks_of(waiters)
+while stacks != before or not are_waiting(stacks):
+    time.sleep(0.1)
+    before, stacks = stacks, stacks_of(waiters)
 with open(sys.argv[1], "w", encoding="utf-8") as f:
-    json.dump({t.native_id: list(frames_of(now[t.ident])) for t in waiters}, f)
+    json.dump(stacks, f)
 start(moving, N_MOVING)
 start(spinning, N_SPINNING)
 time.sleep(0.05)
