@@ -4,8 +4,8 @@
  * are proven together at the first sample after a tick, each other one when it is next met.  A
  * piece that is not the same any more stays as a mark of its layer, until new code covers it.
  *
- * When code is first met, it may have come after the sample.  It is believed to be older if it is
- * met promptly, or if a later compilation was known before the sample: compilations are numbered.
+ * When code is first met, it may have come after the sample.  It is believed to be older only if it
+ * is met promptly.  Numbers of compilations do not help: they are given before compiling begins.
  *
  * Memory that was sampled is a hostile program's to choose.  So what is read is bounded by the
  * runtime's reader, the time by TICK_NS_MAX, what is kept by n_bytes_max, and an address without
@@ -39,9 +39,8 @@
 #define RETRIES_MAX 6u
 #define UNKNOWN_N 64u
 #define PROMPT_NS 10000000u
-#define HISTORY_N 32u
 #define UNKNOWN_PART 20u                /* of the addresses: reported if more are unknown */
-#define CHECKED_MAX 64u                 /* pieces in one call of process_vm_readv(2) */
+#define CHECKED_MAX 32u                 /* pieces in one call of process_vm_readv(2) */
 #define CODES_MAX (1u << 20)
 
 struct piece {
@@ -76,10 +75,6 @@ struct livecode_process {
 	struct jitcalls calls;
 	uint32_t n_renewals;
 	uint64_t checked_tick, sampled_ns;
-	uint64_t newest_serial;
-	/* The newest compilation that was known at some ticks, in a ring. */
-	struct { uint64_t time_ns, serial; } history[HISTORY_N];
-	size_t n_history;
 	struct { uint64_t pc, tick; } unknown[UNKNOWN_N];
 };
 
@@ -322,14 +317,10 @@ static bool insert_piece(struct livecode_process *p, struct piece new)
 }
 
 /* Since when at least the code has been there, which was read just now. */
-static uint64_t from_of(const struct livecode_process *p, const struct runtime_code *c)
+static uint64_t from_of(const struct runtime_code *c)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t from_ns = c->serial && now_ns > PROMPT_NS ? now_ns - PROMPT_NS : 0;
-	for (size_t i = 0; c->serial && i < HISTORY_N; i++)
-		if (p->history[i].serial >= c->serial && p->history[i].time_ns < from_ns)
-			from_ns = p->history[i].time_ns;
-	return from_ns;
+	return c->serial && now_ns > PROMPT_NS ? now_ns - PROMPT_NS : 0;
 }
 
 /* Keeps code that was read.  NULL: no memory. */
@@ -339,7 +330,7 @@ static struct piece *keep_code(struct livecode_process *p, const struct runtime_
 	bool is_charged = budget_charge(&l->budget, c->n_held_bytes);
 	uint32_t i = p->free_code.n ? p->free_code.v[p->free_code.n - 1] : (uint32_t)p->code.n;
 	struct piece new = { .start = c->start, .end = c->start + c->n_bytes, .code = i };
-	const struct code code = { .c = *c, .checked_tick = l->tick, .from_ns = from_of(p, c) };
+	const struct code code = { .c = *c, .checked_tick = l->tick, .from_ns = from_of(c) };
 	if (!is_charged || i >= CODES_MAX || (i == p->code.n && !VEC_EXTEND(&p->code, i + 1))) {
 		if (is_charged)
 			budget_release(&l->budget, c->n_held_bytes);
@@ -347,8 +338,6 @@ static struct piece *keep_code(struct livecode_process *p, const struct runtime_
 	}
 	p->free_code.n -= p->free_code.n > 0;
 	p->code.v[i] = code;
-	if (c->serial > p->newest_serial)
-		p->newest_serial = c->serial;
 	l->stats.n_codes++;
 	return insert_piece(p, new) ? piece_at(p, c->start) : NULL;
 }
@@ -358,20 +347,27 @@ static struct piece *keep_code(struct livecode_process *p, const struct runtime_
 /* Reads the witnesses of n pieces at once, and invalidates those that have changed. */
 static void prove(struct livecode_process *p, struct piece *const *at, size_t n)
 {
-	struct iovec local[CHECKED_MAX] = { { NULL, 0 } }, remote[CHECKED_MAX] = { { NULL, 0 } };
-	uint8_t now[CHECKED_MAX][RUNTIME_CODE_WITNESS_BYTES];
-	for (size_t i = 0; i < n; i++) {
-		const struct runtime_code_witness *w = &p->code.v[at[i]->code].c.witness;
-		local[i] = (struct iovec){ now[i], w->n_bytes };
-		remote[i] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
+	enum { EACH = RUNTIME_CODE_WITNESSES, MAX = CHECKED_MAX * EACH };
+	struct iovec local[MAX] = { { NULL, 0 } }, remote[MAX] = { { NULL, 0 } };
+	uint8_t now[MAX][RUNTIME_CODE_WITNESS_BYTES];
+	for (size_t k = 0; k < n * EACH; k++) {
+		const struct runtime_code *c = &p->code.v[at[k / EACH]->code].c;
+		const struct runtime_code_witness *w = &c->witness[k % EACH];
+		local[k] = (struct iovec){ now[k], w->n_bytes };
+		remote[k] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
 	}
-	long n_read = p->memory.read(p->memory.ctx, local, n, remote, n);
+	long n_read = p->memory.read(p->memory.ctx, local, n * EACH, remote, n * EACH);
 	for (size_t i = 0; i < n; i++) {
 		struct code *c = &p->code.v[at[i]->code];
-		const struct runtime_code_witness *w = &c->c.witness;
-		n_read -= w->n_bytes;
+		bool is_same = true;
 		c->checked_tick = p->all->tick;
-		if (n_read < 0 || memcmp(now[i], w->bytes, w->n_bytes) != 0)
+		for (size_t k = 0; k < EACH; k++) {
+			const struct runtime_code_witness *w = &c->c.witness[k];
+			n_read -= w->n_bytes;
+			is_same &= n_read >= 0 &&
+				   memcmp(now[i * EACH + k], w->bytes, w->n_bytes) == 0;
+		}
+		if (!is_same)
 			invalidate(p, at[i]);
 	}
 }
@@ -403,8 +399,6 @@ uint32_t livecode_check(struct livecode_process *p)
 		uint64_t begin_ns = clock_monotonic_ns();
 		p->checked_tick = l->tick;
 		p->sampled_ns = l->now_ns;
-		p->history[p->n_history % HISTORY_N].time_ns = l->now_ns;
-		p->history[p->n_history++ % HISTORY_N].serial = p->newest_serial;
 		prove_recent(p);
 		add_cost(l, begin_ns);
 	}

@@ -203,10 +203,31 @@ static struct range code_range(const struct hotspot_layout *l, uint64_t blob, co
 static void set_witness(struct runtime_code *code, uint64_t blob, const uint8_t *b,
 			struct hotspot_field f)
 {
-	struct runtime_code_witness *w = &code->witness;
+	struct runtime_code_witness *w = &code->witness[1];
 	w->at = blob + f.off;
 	w->n_bytes = f.n_bytes;
 	memcpy(w->bytes, b + f.off, f.n_bytes);
+}
+
+/*
+ * The block's length, and that it is in use.  A freed blob keeps its header for some time, while
+ * another one covers only its end.
+ */
+static bool set_block_witness(const struct hotspot_layout *l, const struct runtime_memory *m,
+			      uint64_t blob, struct runtime_code *code)
+{
+	struct runtime_code_witness *w = &code->witness[0];
+	uint32_t length_end = l->block_length.off + l->block_length.n_bytes;
+	uint32_t used_end = l->block_used.off + l->block_used.n_bytes;
+	uint32_t first = l->block_length.off < l->block_used.off ? l->block_length.off
+								 : l->block_used.off;
+	uint32_t end = length_end > used_end ? length_end : used_end;
+	if (end - first > sizeof(w->bytes))
+		return false;
+	w->at = blob - l->block_bytes + first;
+	w->n_bytes = (uint8_t)(end - first);
+	return runtime_memory_read(m, w->at, w->bytes, w->n_bytes) &&
+	       w->bytes[l->block_used.off - first];
 }
 
 static void set_frame(const struct hotspot_layout *l, const uint8_t *b, struct runtime_code *code)
@@ -234,11 +255,16 @@ static bool read_method(const struct hotspot_layout *l, const struct runtime_mem
 }
 
 /* Was the blob the same all the time while the parts were read? */
-static bool is_still(const struct runtime_memory *m, const struct runtime_code_witness *w)
+static bool is_still(const struct runtime_memory *m, const struct runtime_code *code)
 {
 	uint8_t now[RUNTIME_CODE_WITNESS_BYTES];
-	return runtime_memory_read(m, w->at, now, w->n_bytes) &&
-	       memcmp(now, w->bytes, w->n_bytes) == 0;
+	for (unsigned int i = 0; i < RUNTIME_CODE_WITNESSES; i++) {
+		const struct runtime_code_witness *w = &code->witness[i];
+		if (!runtime_memory_read(m, w->at, now, w->n_bytes) ||
+		    memcmp(now, w->bytes, w->n_bytes) != 0)
+			return false;
+	}
+	return true;
 }
 
 static bool read_blob(const struct hotspot_layout *l, const struct runtime_memory *m,
@@ -247,7 +273,8 @@ static bool read_blob(const struct hotspot_layout *l, const struct runtime_memor
 	uint8_t b[BLOB_BYTES_MAX] = { 0 };
 	struct code *c = calloc(1, sizeof(*c));
 	*code = (struct runtime_code){ .data = c };
-	if (!c || !runtime_memory_read(m, blob, b, l->blob_bytes) ||
+	if (!c || !set_block_witness(l, m, blob, code) ||
+	    !runtime_memory_read(m, blob, b, l->blob_bytes) ||
 	    !read_name(m, hotspot_get(b, l->blob_name), c->name))
 		return false;
 	struct range r = code_range(l, blob, b);
@@ -260,7 +287,7 @@ static bool read_blob(const struct hotspot_layout *l, const struct runtime_memor
 	bool is_method = strcmp(c->name, "nmethod") == 0 ||
 			 strcmp(c->name, "native nmethod") == 0;
 	set_witness(code, blob, b, l->blob_name);
-	if (is_method && (!read_method(l, m, blob, b, c, code) || !is_still(m, &code->witness)))
+	if (is_method && (!read_method(l, m, blob, b, c, code) || !is_still(m, code)))
 		return false;
 	code->n_held_bytes = sizeof(*c) + c->n_pcs_bytes + c->n_scopes_bytes +
 		c->n_metadata * (sizeof(*c->metadata) + sizeof(*c->method) + 1) +

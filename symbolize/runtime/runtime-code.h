@@ -37,11 +37,13 @@ struct runtime_code_program {
 	const char *missing;            /* UNSUPPORTED: what it lacks, a constant; or NULL */
 };
 
-/* Bytes that are as long the same as the code is. */
+/* Bytes that are as long the same as the code is, in two places: what is there, and which
+ * compilation of it. */
+#define RUNTIME_CODE_WITNESSES 2u
 #define RUNTIME_CODE_WITNESS_BYTES 16u
 struct runtime_code_witness {
 	uint64_t at;
-	uint8_t n_bytes;                /* 0: this code is never replaced */
+	uint8_t n_bytes;                /* 0: nothing */
 	uint8_t bytes[RUNTIME_CODE_WITNESS_BYTES];
 };
 
@@ -53,7 +55,7 @@ struct runtime_code {
 	const char *linkage;            /* or NULL */
 	uint32_t frame_words;           /* from the stack pointer to the caller's; 0: unknown */
 	uint32_t body_off;              /* from where on it is complete; UINT32_MAX: unknown */
-	struct runtime_code_witness witness;
+	struct runtime_code_witness witness[RUNTIME_CODE_WITNESSES];
 	size_t n_held_bytes;            /* of memory that data takes */
 	void *data;
 };

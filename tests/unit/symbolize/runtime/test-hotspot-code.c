@@ -86,7 +86,7 @@ static void the_facts(void)
 	tap_str(code.linkage, "pack.Outer.run(I)V", "a name with types");
 	tap_int((long long)code.frame_words, 6, "the size of its frame");
 	tap_int((long long)code.body_off, 0x18, "which is complete from there on");
-	tap_int((long long)code.witness.at, HOTSPOTVM_BLOB + 72,
+	tap_int((long long)code.witness[1].at, HOTSPOTVM_BLOB + 72,
 		"it is the same while that number is");
 	hotspot_code_ops.release(&code);
 	hotspotvm_put(&vm, HOTSPOTVM_OUTER + 8, 0, 8);
