@@ -46,6 +46,7 @@ COVERED.update({
     "lib/importer/importreaders": (UNIT + "importer/test-importer.c", THROUGH),
     "lib/importer/importfiles": ("tests/live/import.sh", "it chooses among the files of a real machine"),
     "lib/stack/stack-fp": ("tests/live/waits.sh", "it needs code that keeps a frame pointer"),
+    "lib/proc/goprocess": ("tests/live/goroutines.sh", "it opens the files of real processes"),
     "lib/proc/idmap": (UNIT + "proc/test-procs.c", THROUGH),
     "lib/proc/jit": (UNIT + "engine/test-engine.c", "JIT code is tested with the records that bring it"),
     "lib/proc/jitlive": ("tests/live/java.sh", "it finds the library of a running JVM"),
