@@ -32,4 +32,10 @@ static inline uint64_t clock_monotonic_ns(void)
 	return clock_now_ns(CLOCK_MONOTONIC);
 }
 
+/* The earlier of two times to wait, as in poll(2): -1 is for ever. */
+static inline int clock_sooner_ms(int a, int b)
+{
+	return b < 0 || (a >= 0 && a < b) ? a : b;
+}
+
 #endif

@@ -446,12 +446,6 @@ static bool targets_gone(struct cprof_recorder *rec, const bool *ready)
 	return rec->watch.n == 0 && (rec->watch.n_gone || rec->config.n_tids);
 }
 
-/* The earlier of two times; -1 is never. */
-static int sooner_ms(int a, int b)
-{
-	return b < 0 || (a >= 0 && a < b) ? a : b;
-}
-
 /* Waits for records, the end of a target, one of fds, or the next reading of labels.  *ret_gone: no
  * target is left. */
 static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const int *fds,
@@ -466,12 +460,12 @@ static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const in
 		memcpy(fd, rec->watch.pidfd, rec->watch.n * sizeof(*fd));
 	if (n_fds)
 		memcpy(fd + rec->watch.n, fds, n_fds * sizeof(*fd));
-	timeout_ms = sooner_ms(timeout_ms, readers_labels_timeout_ms(&rec->readers));
+	timeout_ms = clock_sooner_ms(timeout_ms, readers_labels_timeout_ms(&rec->readers));
 	if (rec->live)
-		timeout_ms = sooner_ms(timeout_ms,
-				       livecode_timeout_ms(rec->live, clock_monotonic_ns()));
+		timeout_ms = clock_sooner_ms(timeout_ms,
+					     livecode_timeout_ms(rec->live, clock_monotonic_ns()));
 	if (rec->kind->timeout_ms)
-		timeout_ms = sooner_ms(timeout_ms, rec->kind->timeout_ms(&rec->session));
+		timeout_ms = clock_sooner_ms(timeout_ms, rec->kind->timeout_ms(&rec->session));
 	int r = source_wait(rec->session.source, timeout_ms, fd, n, ready);
 	if (r < 0 && r != -EINTR)
 		return err_errno(e, -r, "cannot wait for records");

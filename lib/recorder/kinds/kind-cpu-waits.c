@@ -507,11 +507,6 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 	w->next_ns = clock_monotonic_ns() + (rest_ns > every_ns ? rest_ns : every_ns);
 }
 
-static int sooner_ms(int a, int b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
 int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 {
 	const struct kind_cpu_waits *w = &((const struct kind_cpu *)k->state)->waits;
@@ -519,13 +514,13 @@ int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 		return kind_cpu_polls_timeout_ms(k);
 	uint64_t now_ns = clock_monotonic_ns();
 	int thin_ms = kind_cpu_thin_timeout_ms(k);
-	int ms = sooner_ms(thin_ms, k->config->locks ? LOCKS_EVERY_MS : -1);
-	ms = sooner_ms(ms, kind_cpu_functions_timeout_ms(k));
+	int ms = clock_sooner_ms(thin_ms, k->config->locks ? LOCKS_EVERY_MS : -1);
+	ms = clock_sooner_ms(ms, kind_cpu_functions_timeout_ms(k));
 	bool has_partial = w->partial_ns && now_ns < w->partial_ns + PARTIAL_NS;
 	if (!w->can_look)
 		return ms;
 	if (!w->only_looks && !has_partial && thin_ms < 0)
-		return sooner_ms(ms, w->notice_ms);
+		return clock_sooner_ms(ms, w->notice_ms);
 	int look_ms = now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
-	return sooner_ms(ms, look_ms);
+	return clock_sooner_ms(ms, look_ms);
 }

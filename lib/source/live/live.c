@@ -418,12 +418,6 @@ int live_watch_ring(struct live *l, size_t place)
 	return l->has_rings_fd ? watch(l->rings_fd, &l->ring[l->n_rings + place]) : 0;
 }
 
-/* The earlier of two times; -1 is never. */
-static int sooner_ms(int a, int b)
-{
-	return b < 0 || (a >= 0 && a < b) ? a : b;
-}
-
 static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds,
 		     bool *ret_ready)
 {
@@ -435,10 +429,10 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 	int r = n_own == n_rings || l->has_rings_fd ? 0 : open_rings_fd(l);
 	if (r < 0)
 		return r;
-	timeout_ms = sooner_ms(timeout_ms, livegrow_step(l, clock_monotonic_ns()));
+	timeout_ms = clock_sooner_ms(timeout_ms, livegrow_step(l, clock_monotonic_ns()));
 	int vary_ms = livevary_step(l, clock_monotonic_ns());
-	timeout_ms = sooner_ms(timeout_ms, vary_ms);
-	timeout_ms = sooner_ms(timeout_ms, livescope_step(l, clock_monotonic_ns()));
+	timeout_ms = clock_sooner_ms(timeout_ms, vary_ms);
+	timeout_ms = clock_sooner_ms(timeout_ms, livescope_step(l, clock_monotonic_ns()));
 	for (size_t i = 0; i < n_own; i++)
 		l->poll.v[i] = (struct pollfd){
 			.fd = l->has_rings_fd ? l->rings_fd : l->ring[i].fd, .events = POLLIN,
