@@ -226,11 +226,11 @@ class View:
     def label_share(self, key, value):
         return self.part(lambda r: r[2].get(key) == value)
 
-    def agree(self, key, pattern, only_labelled=False):
+    def agree(self, key, pattern, only_labelled=False, of=lambda labels: True):
         good = bad = 0
         for names, value, labels, _ in self.rows:
             found = [m.group(1) for m in (re.match(pattern, name) for name in names) if m]
-            if found and (key in labels or not only_labelled):
+            if found and of(labels) and (key in labels or not only_labelled):
                 good, bad = (good + value, bad) if labels.get(key) == found[0] else (good, bad + value)
         return good / (good + bad) if good + bad else 0.0
 

@@ -271,8 +271,10 @@ static void read_note(struct dso *d, const Elf64_Nhdr *h, const uint8_t *name, c
 		memcpy(&offset, desc, sizeof(offset));
 		d->labels_vaddr = vaddr + (uint64_t)(int64_t)offset;
 	} else if (h->n_type == NOTE_GO_BUILD_ID && h->n_namesz == 4 &&
-		   memcmp(name, "Go\0", 4) == 0 && !d->n_build_id) {
-		read_go_build_id(d, desc, h->n_descsz);
+		   memcmp(name, "Go\0", 4) == 0) {
+		d->is_go = true;
+		if (!d->n_build_id)
+			read_go_build_id(d, desc, h->n_descsz);
 	}
 }
 

@@ -15,9 +15,10 @@ OTHER_MEANING = {
     ("lib/view/html/html-source.c", "java"),    # source files to show
     ("lib/cprof.h", "goroutine"),               # the name of that kind
 }
-# Readers of one runtime's tasks, which no interface describes: only their kind of recorder uses them.  And what connects
-# a runtime to lib/interp.
-OF_ONE_RUNTIME = ("lib/interp/interp-python", "lib/snapshot/go", "lib/recorder/kinds/kind-goroutines.c", "cmd/snapshot/snapshot-go")
+# Readers of one runtime's tasks and of their labels, which no interface describes: only their kind of
+# recorder and the labels of samples use them.  And what connects a runtime to lib/interp.
+OF_ONE_RUNTIME = ("lib/interp/interp-python", "lib/snapshot/go", "lib/proc/goprocess", "lib/labels/go",
+                  "lib/recorder/kinds/kind-goroutines.c", "cmd/snapshot/snapshot-go")
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 
 

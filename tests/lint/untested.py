@@ -111,6 +111,12 @@ COVERED.update({
     "symbolize/runtime/go-proof": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
     "lib/snapshot/pythons": ("tests/live/snapshot-python.sh", "it reads real programs"),
     "symbolize/runtime/python-glue": (UNIT + "symbolize/runtime/test-python-program.c", "a list of names"),
+    "lib/labels/gofind": ("tests/live/golabels.sh", "it opens real Go programs"),
+    "lib/labels/golabels": ("tests/live/golabels.sh", "it reads real Go programs"),
+    "lib/labels/gopieces": (UNIT + "labels/test-goread.c", THROUGH),
+    "lib/labels/goprocess-labels": ("tests/live/golabels.sh", "it reads real Go programs"),
+    "lib/labels/gosets": (UNIT + "labels/test-goread.c", THROUGH),
+    "lib/labels/lateness": (UNIT + "labels/test-gotimes.c", "how sure its readings are"),
     "symbolize/runtime/go-places": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
     "symbolize/runtime/go-switch": ("tests/live/golang.sh", "it follows stacks of real Go programs"),
 })

@@ -1,0 +1,57 @@
+#ifndef CPROF_LABELS_GOBREAK_H
+#define CPROF_LABELS_GOBREAK_H
+
+/*
+ * Reports when goroutines change their labels, at that moment: a perf event with a hardware
+ * breakpoint at the entry of the function that does it, runtime/pprof.runtime_setProfLabel, on each
+ * thread of a program.  Neither the program's code nor its threads' debug state as ptrace(2) shows
+ * it changes.  It needs one of the CPU's debug registers (four on x86-64), and no privilege for
+ * one's own processes.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "event/evopen.h"
+#include "source/ring.h"
+
+struct arch;
+struct host;
+
+#define GOBREAK_WHY_BYTES 160u
+
+struct gobreak {
+	evopen_fn *open;           /* NULL: there are no perf events */
+	const struct host *host;   /* borrowed */
+	const struct arch *arch;
+	char why[GOBREAK_WHY_BYTES]; /* why the last attempt failed; "" */
+	uint64_t cost_ns;          /* of one change, for the program */
+	uint64_t n_lost;           /* changes, for lack of room */
+	/* private */
+	bool is_tried;
+	struct gobreak_ring { struct ring ring; int fd, cpu; } *ring;
+	size_t n_rings;
+};
+
+struct gobreak_events {            /* of one process; all zero: none */
+	VEC(int) fd;
+};
+
+void gobreak_init(struct gobreak *b, evopen_fn *open, const struct host *host,
+		  const struct arch *arch);
+void gobreak_done(struct gobreak *b);
+
+/* Sets breakpoints at that address on all threads of process pid, and on those that they create.
+ * False: why is set, and there is none. */
+bool gobreak_open(struct gobreak *b, uint32_t pid, uint64_t address, struct gobreak_events *ret);
+void gobreak_close(struct gobreak_events *e);
+
+/* The goroutine with that g gets these labels (their address) now. */
+typedef void gobreak_change(void *ctx, uint32_t pid, uint64_t time_ns, uint64_t g, uint64_t labels);
+
+/* Reports all changes up to now; those of one goroutine are in order. */
+void gobreak_drain(struct gobreak *b, gobreak_change *change, void *ctx);
+
+#endif

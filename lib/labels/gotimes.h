@@ -1,0 +1,84 @@
+#ifndef CPROF_LABELS_GOTIMES_H
+#define CPROF_LABELS_GOTIMES_H
+
+/*
+ * What is known of one place over time, from two kinds of evidence:
+ *
+ * - readings: who was there when its memory was read, and with which labels;
+ * - changes: since when the labels have been others, reported at that moment by a breakpoint.
+ *
+ * A place is a struct g of Go's runtime, which one goroutine after the other uses; the number of a
+ * goroutine is never used again.  So if the same one was there before and after a sample, it was
+ * there meanwhile, and if every change was reported, its labels are exact.
+ *
+ * The threads of a program are places, too: a thread runs one goroutine after the other.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* Instead of a set: unknown. */
+#define GOTIMES_UNKNOWN UINT32_MAX
+
+struct gotimes_event {
+	uint64_t time_ns;
+	uint64_t who;              /* of a reading; 0: nobody, or unknown */
+	uint32_t set;              /* an id in labels, or GOTIMES_UNKNOWN */
+	bool is_change;
+	bool is_dead;              /* reading: who had ended, and has no labels any more */
+	bool is_complete;          /* reading: every change since the last one was reported */
+};
+
+struct gotimes {                   /* all zero: nothing is known */
+	VEC(struct gotimes_event) event;   /* by time */
+	uint64_t newest_ns;        /* of a reading; 0: none */
+};
+
+/* The memory was read at some moment from before_ns to after_ns. */
+struct gotimes_reading {
+	uint64_t before_ns, after_ns;
+	uint64_t who;
+	uint32_t set;
+	bool is_dead;
+	uint64_t reported_ns;      /* every change since then was reported; 0: none is */
+};
+
+/* No time before floor_ns will be looked up. */
+enum gotimes_check {
+	GOTIMES_FINE,
+	GOTIMES_MISSED,            /* the labels have changed without a report */
+	GOTIMES_NO_MEMORY,
+};
+/* All changes up to after_ns must have been added.  Times do not decrease. */
+enum gotimes_check gotimes_read(struct gotimes *t, const struct gotimes_reading *r,
+				uint64_t floor_ns);
+/* False: no memory. */
+bool gotimes_change(struct gotimes *t, uint64_t time_ns, uint32_t set, uint64_t floor_ns);
+
+enum gotimes_how {
+	GOTIMES_NOTHING,           /* nobody, or it cannot be known */
+	GOTIMES_EXACT,
+	GOTIMES_LATE,              /* the next reading says so: it may have changed meanwhile */
+};
+
+struct gotimes_answer {
+	uint64_t who;
+	uint32_t set;
+	bool is_between;           /* late: there are readings of who before and after it, and */
+	bool has_changed;          /* they differ */
+	bool is_nobody;            /* there was nobody before and after it */
+	uint64_t read_ns;          /* of the reading after it; 0: there is none */
+};
+
+/* Who had the place at that time, and its labels. */
+enum gotimes_how gotimes_at(const struct gotimes *t, uint64_t time_ns, struct gotimes_answer *ret);
+
+void gotimes_done(struct gotimes *t);
+
+/* Calls each for every id of a set; each may change the id. */
+void gotimes_each_set(struct gotimes *t, void (*each)(void *ctx, uint32_t *set), void *ctx);
+
+#endif

@@ -1,0 +1,68 @@
+/* The goroutines, threads and labels of a hostile Go program: a byte for the layout, then its
+ * memory, in which registers and reported changes lead anywhere. */
+
+#include "labels/goread.h"
+
+#include "agg/labels.h"
+#include "base/budget.h"
+#include "base/clock.h"
+#include "base/strtab.h"
+#include "labels/appvalues.h"
+#include "tests/fuzz/gohostile.h"
+
+#include <stdlib.h>
+
+#define BASE 0x1000u
+
+static void change(void *ctx, struct goread *r)
+{
+	const struct gohostile *m = ctx;
+	r->reported_ns = m->n_read & 1;
+	if (m->n_read % 3 == 0)
+		goread_change(r, BASE + 8 * (m->n_read % 64), clock_monotonic_ns(),
+			      BASE + 8 * (m->n_read % 32));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 9)
+		return 0;
+	const struct go_layout *l = go_layout_known(data[0] % 8u);
+	struct gohostile memory = { .data = data + 1, .size = size - 1, .base = BASE };
+	const struct runtime_memory m = { gohostile_read, &memory };
+	struct budget budget;
+	struct strtab strings;
+	struct labels labels;
+	struct appvalues values;
+	static struct gopieces pieces;
+	struct goread r;
+	l = l ? l : go_layout_known(0);
+	budget_init(&budget, 64u << 20);
+	if (strtab_init(&strings, &budget) < 0 || labels_init(&labels, &budget) < 0)
+		abort();
+	appvalues_init(&values, &strings);
+	goread_init(&r, &m, &pieces, l);
+	gosets_init(&r.sets, &values, &labels, l->label_format);
+	r.changes = change;
+	r.ctx = &memory;
+	r.allgs = BASE;
+	for (uint64_t i = 0; i < 24; i++) {
+		struct gotimes_answer a;
+		const struct goread_sample s = {
+			.time_ns = clock_monotonic_ns(), .sp = BASE + 16 * i,
+			.g = i % 4 == 3 ? 0 : BASE + 8 * i, .tid = (uint32_t)data[1 + i % 8],
+		};
+		if (i % 3 == 0)
+			goread_all(&r);
+		enum gotimes_how how = goread_at(&r, &s, &a);
+		if (how != GOTIMES_NOTHING && (a.set >= labels.n || !a.who))
+			abort();
+	}
+	goread_trim(&r, 0);
+	goread_done(&r);
+	appvalues_done(&values);
+	labels_done(&labels);
+	strtab_done(&strings);
+	return 0;
+}
