@@ -38,6 +38,13 @@ const struct optwords optsets_runtime_names = {
 	.word = WORDS({ "auto", true, " (the default)" }, { "off", false }),
 };
 
+const struct optwords optsets_go_labels = {
+	.name = "go-labels",
+	.word = WORDS({ "auto", CPROF_GO_LABELS_AUTO, " (the default)" },
+		      { "exact", CPROF_GO_LABELS_EXACT }, { "late", CPROF_GO_LABELS_LATE },
+		      { "off", CPROF_GO_LABELS_OFF }),
+};
+
 const struct optwords optsets_stop = {
 	.name = "stop",
 	.word = WORDS({ "never", CPROF_STOP_NEVER, " (the default)" },
@@ -127,5 +134,5 @@ const struct optwords *const optwords_sets[] = {
 	&optsets_control,
 	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,
 	&optsets_from, &optsets_consumers, &optsets_to, &optsets_stop, &optsets_interpreter,
-	&optsets_go_format, NULL
+	&optsets_go_format, &optsets_go_labels, NULL
 };

@@ -127,6 +127,14 @@ enum cprof_interpreter {
 	CPROF_INTERPRETER_NONE,        /* native functions */
 };
 
+/* The labels of goroutines (cprof-go(7)). */
+enum cprof_go_labels {
+	CPROF_GO_LABELS_AUTO,          /* exact where that costs the program less than 1 % */
+	CPROF_GO_LABELS_EXACT,         /* exact or none */
+	CPROF_GO_LABELS_LATE,          /* as read some milliseconds after the sample */
+	CPROF_GO_LABELS_OFF,
+};
+
 #define CPROF_READERS_MAX 256
 #define CPROF_READERS_AUTO UINT32_MAX
 
@@ -195,6 +203,8 @@ struct cprof_config {
 	enum cprof_snapshot_stop snapshot_stop;  /* of kinds that take snapshots */
 	enum cprof_interpreter interpreter;      /* in snapshots of threads, and in waits */
 	bool no_runtime_names;         /* do not read names from the memory of language runtimes */
+	enum cprof_go_labels go_labels;
+	bool go_ids;                   /* the number of the goroutine is a label, too */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -284,6 +294,15 @@ struct cprof_stats {
 	bool kernel_filter;            /* scope cpu: the kernel drops samples of other tasks */
 	size_t n_scope_changes;        /* see cprof_recorder_scope_change */
 	uint32_t n_readers_max;        /* the most at any time */
+	/* Labels of goroutines: processes that have some; their samples with exact labels, with
+	 * labels read late, and with unknown ones; of the late ones, the share that may be wrong
+	 * at most. */
+	uint64_t n_go_labelled, n_go_exact, n_go_late, n_go_unknown;
+	double go_late_wrong_max;
+	uint64_t n_go_changes, go_changes_ns; /* reported by breakpoints; what that cost */
+	const char *go_not_exact;      /* why labels are late; borrowed from the recorder, or "" */
+	uint64_t n_go_unsupported;     /* Go programs whose layout is unknown, and */
+	const char *go_unsupported;    /* the version of one; likewise */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ enum {
 	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_STRICT,
 	OPT_SCALE, OPT_JSON, OPT_NO_SYMBOLS, OPT_EXCLUSIVE, OPT_REPEAT, OPT_LOCKS,
 	OPT_INTERPRETER,
+	OPT_GO_LABELS, OPT_GO_GOROUTINES,
 };
 
 static const struct argp_option options[] = {
@@ -45,6 +46,10 @@ static const struct argp_option options[] = {
 	  "In block and mutex, label waits with their lock and its holder", 4 },
 	{ "interpreter", OPT_INTERPRETER, "WHAT", 0,
 	  "Python functions in waits, with native ones, alone, or not at all: {interpreter}", 4 },
+	{ "go-labels", OPT_GO_LABELS, "HOW", 0,
+	  "How labels of goroutines are recorded: {go-labels}", 4 },
+	{ "go-goroutines", OPT_GO_GOROUTINES, NULL, 0,
+	  "Label samples of Go programs with the number of their goroutine", 4 },
 	{ "strict", OPT_STRICT, NULL, 0, "Exit with status 2 if anything was lost", 4 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 4 },
 	{ "verbose", 'v', NULL, 0, "Explain what was opened, chosen and found", 4 },
@@ -93,6 +98,8 @@ static void check_end(const struct recordopts *o, struct argp_state *state)
 {
 	check_stdout(o, state);
 	filemode_check(&o->mode, state, o->output);
+	if (o->target.config.go_ids && o->target.config.go_labels == CPROF_GO_LABELS_OFF)
+		argp_error(state, "--go-goroutines and --go-labels=off exclude each other");
 	if (o->target.config.start_paused && !o->part.has_control)
 		argp_error(state, "--delay -1 begins disabled, and only --control can enable it");
 	if (o->quiet && o->verbose)
@@ -144,6 +151,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->interpreter = (enum cprof_interpreter)optwords_parse(
 			&optsets_interpreter, state, "--interpreter", arg);
 		break;
+	case OPT_GO_LABELS:
+		c->go_labels = (enum cprof_go_labels)optwords_parse(&optsets_go_labels, state,
+								    "--go-labels", arg);
+		break;
+	case OPT_GO_GOROUTINES: c->go_ids = true; break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
 	case OPT_SCALE: c->scale = true; break;
 	case OPT_STRICT: o->strict = true; break;

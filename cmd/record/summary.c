@@ -1,6 +1,7 @@
 #include "cmd/record/summary.h"
 
 #include "base/units.h"
+#include "cmd/record/gosummary.h"
 #include "cmd/summaryparts.h"
 #include "cmd/printable.h"
 #include "cprof-losses.h"
@@ -269,6 +270,7 @@ void summary_print(const struct summary *s, FILE *to)
 	if (st.n_own_samples)
 		fprintf(to, "  %" PRIu64 " of the samples are of cprof itself (pid %d)\n",
 			st.n_own_samples, (int)getpid());
+	gosummary_print(&st, s->verbose, to);
 	summaryparts_losses(&losses, SUMMARYPARTS_RECORD, s->verbose, to);
 	if (s->command_signal)
 		fprintf(to, "  '%s' was killed by signal %d (%s)\n", s->command_name,
@@ -412,6 +414,7 @@ void summary_print_json(const struct summary *s, FILE *to)
 		fprintf(to, ", \"target_cost_s\": %.6f", (double)st.cost_ns / 1e9);
 	else
 		fputs(", \"target_cost_s\": null", to);
+	gosummary_print_json(&st, to);
 	struct cprof_stack_ends ends;
 	cprof_recorder_stack_ends(s->recorder, 0, &ends);
 	fprintf(to, ", \"stack_bytes\": %u, \"stack_bytes_min\": %u, \"stack_cuts\": %u",

@@ -35,7 +35,8 @@ static int init_labels(struct engine *g)
 	const struct engine_options *o = &g->options;
 	return samplelabels_init(&g->own_labels, &(struct samplelabels_options){
 		.budget = &g->budget, .strings = &g->strings, .labels = &g->labels,
-		.app = o->host ? &g->app : NULL, .host = o->host, .wanted = o->labels,
+		.app = o->host ? &g->app : NULL, .go = o->host ? &g->go : NULL,
+		.host = o->host, .wanted = o->labels,
 		.fixed = o->label, .n_fixed = o->n_labels, .pmu = o->pmu, .n_events = o->n_events,
 	});
 }
@@ -46,10 +47,24 @@ static void init_gc(struct engine *g)
 		.budget = &g->budget, .strings = &g->strings, .n_fixed_strings = g->strings.n,
 		.labels = &g->labels, .frames = &g->frames, .stacks = &g->stacks,
 		.counts = &g->counts, .walk = &g->walk, .own_labels = &g->own_labels,
-		.app = &g->app, .procs = &g->procs, .dsos = &g->dsos, .targets = &g->targets,
-		.jit = &g->jit, .throttle = &g->throttle, .last_ns = &g->window.last_ns,
+		.app = &g->app, .go = &g->go, .procs = &g->procs, .dsos = &g->dsos,
+		.targets = &g->targets, .jit = &g->jit, .throttle = &g->throttle,
+		.last_ns = &g->window.last_ns,
 		.waits = &g->waits, .locks = &g->locks, .wakees = &g->wakees,
 	};
+}
+
+static void init_programs_labels(struct engine *g)
+{
+	const struct engine_options *o = &g->options;
+	applabels_init(&g->app, &g->budget, &g->strings, &g->labels, &g->dsos, o->host);
+	g->app.values.is_taken = samplelabels_is_key;
+	g->app.values.taken_ctx = &g->own_labels;
+	golabels_init(&g->go, &(struct golabels_options){
+		.wanted = o->go, .budget = &g->budget,
+		.strings = &g->strings, .labels = &g->labels, .app = &g->app, .dsos = &g->dsos,
+		.host = o->host, .arch = g->walk.user.arch,
+	});
 }
 
 static void init_waits(struct engine *g)
@@ -85,11 +100,8 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
 	g->jit.live = o->live;
 	g->walk.user.jit = &g->jit;
-	if (o->host) {
-		applabels_init(&g->app, &g->budget, &g->strings, &g->labels, &g->dsos, o->host);
-		g->app.values.is_taken = samplelabels_is_key;
-		g->app.values.taken_ctx = &g->own_labels;
-	}
+	if (o->host)
+		init_programs_labels(g);
 	wakees_init(&g->wakees, &g->strings, &g->labels);
 	locklabels_init(&g->locks, &g->strings, &g->labels, &g->dsos);
 	owners_init(&g->owners, o->host);
@@ -103,6 +115,7 @@ void engine_done(struct engine *g)
 	stack_walk_done(&g->walk);
 	jit_done(&g->jit);
 	jitcode_done(&g->kernel_code);
+	golabels_done(&g->go);
 	applabels_done(&g->app);
 	locklabels_done(&g->locks);
 	wakees_done(&g->wakees);
@@ -530,6 +543,7 @@ static void feed_app_labels(struct engine *g, const struct record *r)
 	} else if ((r->type == PERF_RECORD_COMM && r->comm.exec) ||
 		   (r->type == PERF_RECORD_EXIT && p && p->exited)) {
 		applabels_forget(&g->app, r->pid);
+		golabels_forget(&g->go, r->pid);
 	}
 }
 
@@ -634,6 +648,7 @@ int engine_clear(struct engine *g, struct err *e)
 	g->walk.stats = (struct stack_walk_stats){ 0 };
 	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);
+	golabels_clear(&g->go);
 	locklabels_clear(&g->locks);
 	wakees_clear(&g->wakees);
 	/* If memory for the copy is short, nothing changes. */

@@ -21,6 +21,7 @@
 #include "proc/owners.h"
 #include "proc/procs.h"
 #include "labels/applabels.h"
+#include "labels/golabels.h"
 #include "engine/gc-tables.h"
 #include "engine/gc-threads.h"
 #include "engine/pausegaps.h"
@@ -38,7 +39,6 @@
 #include "engine/wakees.h"
 
 struct err;
-
 struct engine_options {
 	size_t max_memory_bytes;
 	const struct host *host;     /* NULL: a replay, which reads nothing on this machine */
@@ -57,6 +57,7 @@ struct engine_options {
 	uint32_t max_depth;          /* frames of a stack unwound by CFI; 0: the default */
 	const char *machine;         /* uname -m of the recorded machine */
 	bool has_locks;              /* waits for locks have the labels of locklabels.h */
+	struct golabels_wanted go;   /* labels of Go programs */
 	bool follow;                 /* children and later threads are targets */
 	uint32_t own_pid;            /* the process whose samples n_own counts; 0: none */
 	struct share_reader reader;  /* samples of its threads only; without a source: all */
@@ -102,6 +103,7 @@ struct engine {
 	struct vfuncs vfuncs;
 	struct labels labels;
 	struct applabels app;        /* only with a host */
+	struct golabels go;          /* likewise */
 	struct counts counts;
 	struct stack_walk walk;
 	struct jit jit;

@@ -9,6 +9,7 @@
 #include "engine/threadcache.h"
 #include "engine/waits.h"
 #include "labels/applabels.h"
+#include "labels/golabels.h"
 #include "labels/locklabels.h"
 #include "labels/samplelabels.h"
 #include "proc/procs.h"
@@ -68,8 +69,10 @@ int gc_ids_begin(struct gc_ids *r, const struct gc_tables *of)
 	for (uint32_t id = 1; id < of->n_fixed_strings; id++)
 		r->is_out |= keep_string(r, id) != id;
 	applabels_trim(of->app);
+	golabels_trim(of->go);
 	procs_each_string(of->procs, each_kept_string, r);
 	applabels_each_set(of->app, each_kept_set, r);
+	golabels_each_set(of->go, each_kept_set, r);
 	waits_each_place(of->waits, keep_place, r);
 	return r->is_out ? -ENOMEM : 0;
 }
@@ -104,6 +107,7 @@ void gc_ids_commit(struct gc_ids *r)
 	const struct gc_tables *of = r->of;
 	procs_each_string(of->procs, renew_string, r);
 	applabels_each_set(of->app, renew_set, r);
+	golabels_each_set(of->go, renew_set, r);
 	appvalues_renew(&of->app->values, renew_kept, r);
 	locklabels_renew(of->locks, renew_kept, r);
 	threadcache_each_waiting_set(of->procs, renew_set, r);

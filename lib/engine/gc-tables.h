@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct applabels;
+struct golabels;
 struct budget;
 struct counts;
 struct dso_table;
@@ -47,6 +48,7 @@ struct gc_tables {
 	struct stack_walk *walk;
 	struct samplelabels *own_labels;
 	struct applabels *app;
+	struct golabels *go;
 	struct locklabels *locks;
 	struct wakees *wakees;
 	struct procs *procs;

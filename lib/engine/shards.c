@@ -70,6 +70,7 @@ int shards_init(struct shard *s, const struct engine *total, const struct source
 	struct engine *g = &s->engine;
 	*s = (struct shard){ .step.n = 0 };
 	o.reader = (struct share_reader){ shared, index };
+	o.go.not_exact = "there are several readers";
 	if (o.host) {
 		s->host = *o.host;
 		s->host.foreign = foreign_new();
@@ -201,6 +202,23 @@ static void move_label_stats(struct applabels_stats *to, struct applabels_stats 
 	move_u64(&to->n_bad, &from->n_bad);
 }
 
+static void move_go_stats(struct golabels *to, struct golabels *from)
+{
+	struct golabels_stats *a = &to->stats, *b = &from->stats;
+	if (b->n_processes > a->n_processes)
+		a->n_processes = b->n_processes;
+	if (b->n_unsupported > a->n_unsupported)
+		a->n_unsupported = b->n_unsupported;
+	move_u64(&a->n_exact, &b->n_exact);
+	move_u64(&a->n_late, &b->n_late);
+	move_u64(&a->n_unknown, &b->n_unknown);
+	move_u64(&a->lateness.n_samples, &b->lateness.n_samples);
+	move_u64(&a->lateness.n_changed, &b->lateness.n_changed);
+	move_u64(&a->lateness.n_readings, &b->lateness.n_readings);
+	memcpy(to->why, from->why, sizeof(to->why));
+	memcpy(to->unsupported, from->unsupported, sizeof(to->unsupported));
+}
+
 static void add_unwound(struct engine *total, struct shard *s)
 {
 	struct unwound now = unwound_by(&s->engine);
@@ -234,6 +252,7 @@ void shards_add_up(struct shard *s, size_t n, struct engine *total)
 		move_stack_stats(&total->walk.stats, &g->walk.stats);
 		move_u64(&total->own_labels.n_dropped, &g->own_labels.n_dropped);
 		move_label_stats(&total->app.stats, &g->app.stats);
+		move_go_stats(&total->go, &g->go);
 		total->owners.any_other |= g->owners.any_other;
 		add_unwound(total, &s[i]);
 	}
@@ -258,6 +277,7 @@ void shards_collect(struct shard *s)
 void shards_clear(struct shard *s)
 {
 	applabels_clear(&s->engine.app);
+	golabels_clear(&s->engine.go);
 	if (gc_tables_is_due(&s->engine.gc.tables))
 		gc_tables_run(&s->engine.gc.tables, NULL, 0);
 	shards_start_journal(s);

@@ -11,6 +11,7 @@
 #include "base/budget.h"
 #include "base/strtab.h"
 #include "labels/applabels.h"
+#include "labels/golabels.h"
 #include "proc/cgroup.h"
 #include "proc/procs.h"
 #include "source/record.h"
@@ -198,9 +199,11 @@ uint32_t samplelabels_of(struct samplelabels *l, const struct procs_thread *t,
 			 struct samplelabels_memo *memo, const struct record *r)
 {
 	uint32_t own = samplelabels_own(l, t, memo, r);
-	if (!l->options.app)
-		return own;
-	return join(l, own, applabels_at(l->options.app, t->process, t->tid, r->time_ns));
+	if (l->options.app)
+		own = join(l, own, applabels_at(l->options.app, t->process, t->tid, r->time_ns));
+	if (l->options.go)
+		own = join(l, own, golabels_at(l->options.go, t->process, r));
+	return own;
 }
 
 uint32_t samplelabels_with(struct samplelabels *l, uint32_t set, const char *key, const char *value)

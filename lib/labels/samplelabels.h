@@ -5,10 +5,9 @@
  * The labels of a sample: the built-in ones (--labels), those that the user gave (--label), and
  * those that the program had set at that time.
  *
- * The labels of the program come from a provider (applabels.h), which finds the set that a thread
- * had at a given time.  A second provider, such as one for the labels that Go's pprof keeps per
- * goroutine, needs the same functions (the set at a time, fork, forget, trim, renewing the ids of
- * sets) and a call next to applabels_at in samplelabels.c.
+ * The labels of the program come from two providers: applabels.h finds the set that a thread had at
+ * a given time, golabels.h that of a goroutine.  A further one needs the same functions (the set of
+ * a sample, forget, trim, renewing the ids of sets) and a call next to theirs in samplelabels.c.
  */
 
 #include <stdbool.h>
@@ -19,6 +18,7 @@
 
 struct applabels;
 struct budget;
+struct golabels;
 struct host;
 struct label;
 struct labels;
@@ -45,6 +45,7 @@ struct samplelabels_options {
 	struct strtab *strings;
 	struct labels *labels;
 	struct applabels *app;       /* the program's own; NULL: none */
+	struct golabels *go;         /* those of its goroutines; NULL: none */
 	const struct host *host;     /* NULL: a replay */
 	unsigned wanted;             /* enum samplelabel bits */
 	const char *const *fixed;    /* "KEY=VALUE" on every sample, checked by the caller */

@@ -173,6 +173,22 @@ static void say_user_only(struct comments *c, bool *failed, const struct cprof_s
 		    (double)st->cpu_used_ns / 1e9);
 }
 
+static void say_go(struct comments *c, bool *failed, const struct cprof_stats *st)
+{
+	if (st->n_go_labelled)
+		say(c, failed, "Go labels: %llu samples exact, %llu read late, %llu "
+		    "unknown", (unsigned long long)st->n_go_exact,
+		    (unsigned long long)st->n_go_late, (unsigned long long)st->n_go_unknown);
+	if (st->n_go_labelled && st->n_go_late)
+		say(c, failed, "Go labels: of those read late (go::labels=late) up to "
+		    "%.1f %% may be wrong, because labels changed until they were read%s%s",
+		    100 * st->go_late_wrong_max, *st->go_not_exact ? "; not exact: " : "",
+		    st->go_not_exact);
+	if (st->n_go_unsupported)
+		say(c, failed, "Go labels: none of programs by %s, whose layout is unknown",
+		    st->go_unsupported);
+}
+
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
 		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
@@ -218,6 +234,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	if (st->kernel_names_hidden)
 		say(c, &failed, "kernel functions without names: hidden by kernel.kptr_restrict");
 	say_stacks(c, &failed, st, ends, n_ends);
+	say_go(c, &failed, st);
 	say_losses(c, &failed, losses, ev);
 	if (!failed)
 		return 0;

@@ -38,6 +38,16 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 	ret->n_labels_denied = g->app.stats.n_denied;
 	ret->n_labels_unknown = g->app.stats.n_unknown;
 	ret->n_labels_other = g->app.stats.n_other;
+	ret->n_go_labelled = g->go.stats.n_processes;
+	ret->n_go_exact = g->go.stats.n_exact;
+	ret->n_go_late = g->go.stats.n_late;
+	ret->n_go_unknown = g->go.stats.n_unknown;
+	ret->go_late_wrong_max = g->go.stats.n_late ? lateness_share(&g->go.stats.lateness) : 0;
+	ret->n_go_changes = g->go.stats.n_changes;
+	ret->go_changes_ns = g->go.stats.changes_ns;
+	ret->go_not_exact = g->go.why;
+	ret->n_go_unsupported = g->go.stats.n_unsupported;
+	ret->go_unsupported = g->go.unsupported;
 	ret->n_born = g->n_born;
 	ret->n_undecodable = s->losses.n_undecodable;
 	ret->n_unknown_records = s->losses.n_unknown;

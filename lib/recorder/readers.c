@@ -11,6 +11,7 @@
 
 #include "recorder/readers.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "engine/gc-files.h"
 #include "engine/gc-threads.h"
@@ -34,6 +35,7 @@ static int read_shard(struct readers *rs, uint32_t index, struct err *e)
 	struct record record;
 	int r;
 	applabels_poll(&s->engine.app);
+	golabels_poll(&s->engine.go);
 	share_read(rs->source, index);
 	while ((r = share_next(rs->source, index, &record, e)) == SOURCE_RECORD) {
 		if (index == 0 && record.type != PERF_RECORD_SAMPLE)
@@ -133,6 +135,7 @@ static int add_shards(struct readers *rs, uint32_t n, struct err *e)
 		return r;
 	}
 	rs->n = n;
+	golabels_stop(&rs->total->go);
 	for (uint32_t i = 0; i < n; i++)
 		rs->shard[i].engine.dsos.keep.max_open = shards_files_each(n);
 	shards_add_up(rs->shard, rs->n, rs->total);
@@ -224,14 +227,16 @@ int readers_collect(struct readers *rs, uint64_t now_ns, struct err *e)
 	return r;
 }
 
+static int labels_timeout_ms(const struct engine *g)
+{
+	return clock_sooner_ms(applabels_timeout_ms(&g->app), golabels_timeout_ms(&g->go));
+}
+
 int readers_labels_timeout_ms(const struct readers *rs)
 {
-	int least = applabels_timeout_ms(&rs->total->app);
-	for (uint32_t i = 0; i < rs->n; i++) {
-		int ms = applabels_timeout_ms(&rs->shard[i].engine.app);
-		if (ms >= 0 && (least < 0 || ms < least))
-			least = ms;
-	}
+	int least = labels_timeout_ms(rs->total);
+	for (uint32_t i = 0; i < rs->n; i++)
+		least = clock_sooner_ms(least, labels_timeout_ms(&rs->shard[i].engine));
 	return least;
 }
 

@@ -11,8 +11,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "engine/gc-files.h"
+#include "event/evopen.h"
 #include "proc/livecode.h"
 #include "recorder/allprocs.h"
+#include "recorder/machine.h"
 #include "recorder/setup.h"
 #include "source/record.h"
 #include "source/synth.h"
@@ -177,6 +179,9 @@ static uint64_t has_gaps(const struct kind_session *k)
 	return bits;
 }
 
+_Static_assert((int)CPROF_GO_LABELS_EXACT == (int)GOLABELS_EXACT &&
+	       (int)CPROF_GO_LABELS_OFF == (int)GOLABELS_OFF, "one set of modes, two headers");
+
 static int open_engine(struct cprof_recorder *rec, struct err *e)
 {
 	const struct cprof_config *c = &rec->config;
@@ -190,6 +195,8 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.period = rec->period, .waits = rec->waits, .quantum_ns = rec->quantum_ns,
 		.by_count = by_count(k), .has_gaps = has_gaps(k),
 		.has_locks = c->locks,
+		.go = { .mode = (enum golabels_mode)c->go_labels, .ids = c->go_ids,
+			.open = c->machine ? c->machine->perf_event_open : evopen_syscall },
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
 		.max_stack = k->max_stack, .max_branches = k->max_branches,
@@ -345,10 +352,12 @@ static int add_readers(struct cprof_recorder *rec, struct err *e)
 	bool is_auto = n == CPROF_READERS_AUTO;
 	rec->readers.pool.on_thread = rec->config.on_reader;
 	rec->readers.pool.on_thread_ctx = rec->config.on_reader_ctx;
-	if (n > 1 && (rec->engine.options.waits || rec->kind->feed)) {
+	bool has_waits = rec->engine.options.waits || rec->kind->feed;
+	if (n > 1 && (has_waits || rec->config.go_labels == CPROF_GO_LABELS_EXACT)) {
 		if (!is_auto)
-			log_line(rec->session.log, LOG_WARN, "the time without a CPU is measured "
-				 "by one reader, not %u", n);
+			log_line(rec->session.log, LOG_WARN, "%s by one reader, not %u", has_waits ?
+				 "the time without a CPU is measured" :
+				 "exact Go labels are recorded", n);
 		return 0;
 	}
 	if (is_auto && rec->session.source->ops->share)
@@ -484,6 +493,7 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 	if (reads_counters)
 		window_read(&rec->window);
 	applabels_poll(&rec->engine.app);
+	golabels_poll(&rec->engine.go);
 	source_limit(rec->session.source, drained_ns);
 	int r = drain_source(rec, e);
 	if (r < 0)

@@ -68,6 +68,19 @@ static int check_labels(const struct cprof_config *c, struct err *e)
 	return 0;
 }
 
+/* Goroutines are found by a register. */
+static int check_go(const struct cprof_config *c, struct err *e)
+{
+	bool is_needed = c->go_labels == CPROF_GO_LABELS_EXACT || c->go_ids;
+	if (!is_needed || c->callgraph == CPROF_CALLGRAPH_AUTO ||
+	    c->callgraph == CPROF_CALLGRAPH_DWARF)
+		return 0;
+	err_set(e, EINVAL, "Go labels are found by registers, which samples have only together "
+		"with copies of the stack");
+	err_hint(e, "leave out --call-graph, or these labels");
+	return -EINVAL;
+}
+
 unsigned setup_optional_labels(const struct cprof_config *c)
 {
 	unsigned bits = SAMPLELABELS_OPTIONAL;
@@ -92,6 +105,8 @@ static int check_request(struct cprof_recorder *rec, struct err *e)
 	if (r < 0)
 		return r;
 	r = check_labels(&rec->config, e);
+	if (r == 0)
+		r = check_go(&rec->config, e);
 	return r < 0 ? r : rec->kind->choose(k, e);
 }
 

@@ -41,7 +41,7 @@ static int take_out(struct slices *from, struct slice *ret, struct err *e)
 	size_t n = g->options.n_events;
 	struct slice s = {
 		.event = calloc(n, sizeof(*s.event)), .base = calloc(n, sizeof(*s.base)),
-		.walk = g->walk.stats, .app = g->app.stats,
+		.walk = g->walk.stats, .app = g->app.stats, .go = g->go.stats,
 		.n_labels_dropped = g->own_labels.n_dropped,
 		.start_realtime_ns = w->start_realtime_ns, .start_ns = w->start_ns,
 		.start_active_ns = w->start_active_ns,
@@ -62,6 +62,7 @@ static int take_out(struct slices *from, struct slice *ret, struct err *e)
 	g->walk.stats = (struct stack_walk_stats){ 0 };
 	g->own_labels.n_dropped = 0;
 	g->app.stats = (struct applabels_stats){ .n_processes = s.app.n_processes };
+	g->go.stats = (struct golabels_stats){ .n_processes = s.go.n_processes };
 	*ret = s;
 	return 0;
 }
@@ -149,9 +150,11 @@ static void add_slice(struct engine *g, const struct slice *s)
 	add_counters(&g->walk.stats, &s->walk, sizeof(s->walk));
 	g->own_labels.n_dropped += s->n_labels_dropped;
 	stack_user_add(&g->walk.user, &s->user);
-	uint64_t n_processes = g->app.stats.n_processes;
+	uint64_t n_processes = g->app.stats.n_processes, n_go = g->go.stats.n_processes;
 	add_counters(&g->app.stats, &s->app, sizeof(s->app));
+	add_counters(&g->go.stats, &s->go, sizeof(s->go));
 	g->app.stats.n_processes = n_processes;
+	g->go.stats.n_processes = n_go;
 }
 
 int slices_gather(struct slices *s, struct err *e)
@@ -193,6 +196,7 @@ void slices_scatter(struct slices *s)
 	stack_user_clear(&g->walk.user);
 	stack_user_add(&g->walk.user, &present->user);
 	g->app.stats = present->app;
+	g->go.stats = present->go;
 	w->start_realtime_ns = present->start_realtime_ns;
 	w->start_ns = present->start_ns;
 	w->start_active_ns = present->start_active_ns;

@@ -15,6 +15,7 @@
 
 #include "agg/counts.h"
 #include "labels/applabels.h"
+#include "labels/golabels.h"
 #include "stack/stack-walk.h"
 #include "source/source.h"
 
@@ -31,6 +32,7 @@ struct slice {
 	struct stack_walk_stats walk;
 	struct stack_user_counts user;
 	struct applabels_stats app;
+	struct golabels_stats go;
 	uint64_t n_labels_dropped;
 	struct source_count *base;     /* per event, when it began */
 	int64_t start_realtime_ns;     /* as in struct window */
