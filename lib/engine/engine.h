@@ -76,10 +76,7 @@ struct engine_event {
 	uint64_t n_placed;           /* samples that say where a thread waits, runs or wakes one */
 };
 
-struct engine_exit {
-	uint32_t pid, tid;           /* 0: none yet */
-	bool is_target;
-};
+struct engine_exit { uint32_t pid, tid; bool is_target; };   /* ids 0: none yet */
 
 struct engine_window {
 	uint64_t start_ns, end_ns;   /* samples outside of [start, end] are ignored */
@@ -102,8 +99,8 @@ struct engine {
 	struct stacks stacks;
 	struct vfuncs vfuncs;
 	struct labels labels;
-	struct applabels app;        /* only with a host */
-	struct golabels go;          /* likewise */
+	struct applabels app;        /* only with a host, */
+	struct golabels go;          /* like this one */
 	struct counts counts;
 	struct stack_walk walk;
 	struct jit jit;
