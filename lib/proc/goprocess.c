@@ -1,3 +1,8 @@
+/*
+ * The runtime is searched for in all files that the process has mapped, because it may be in a
+ * library.  Its memory is read by the id of a thread that lives: the main thread may have ended.
+ */
+
 #include "proc/goprocess.h"
 
 #include "base/host.h"

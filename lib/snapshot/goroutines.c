@@ -63,7 +63,7 @@ static void add_reg(const struct arch *arch, uint8_t reg, uint64_t value, uint64
  */
 static void unwind(struct take *t, const struct gocapture_goroutine *r, struct snapshot_stack *ret)
 {
-	const struct arch *arch = t->program->cfi->arch;
+	const struct arch *arch = t->program->process.cfi->arch;
 	bool is_new = r->g.pc == r->g.start_pc;
 	uint64_t values[REGS_MAX], pc = r->g.pc - !is_new;
 	uint64_t mask = 0;
@@ -77,7 +77,7 @@ static void unwind(struct take *t, const struct gocapture_goroutine *r, struct s
 	const struct record sample = {
 		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .has_time = true,
 		.time_ns = r->time_ns, .event = RECORD_NO_EVENT, .cpu = UINT32_MAX,
-		.pid = t->p->pid, .tid = t->program->tid,
+		.pid = t->p->pid, .tid = t->program->process.tid,
 		.sample = {
 			.ip = pc, .user_abi = PERF_SAMPLE_REGS_ABI_64, .user_regs = values,
 			.user_regs_mask = mask, .user_stack = t->capture.stacks.v + r->stack_off,
@@ -104,7 +104,7 @@ static uint64_t reg_of(const struct arch *arch, const struct record_sample *s, u
 static bool is_of(const struct take *t, const struct gocapture_goroutine *r,
 		  const struct record_sample *s)
 {
-	const struct arch *arch = t->program->cfi->arch;
+	const struct arch *arch = t->program->process.cfi->arch;
 	uint8_t g = arch == &arch_x86_64 ? GO_G_REG_X86_64 : GO_G_REG_ARM64;
 	uint64_t sp = reg_of(arch, s, arch->sp);
 	return (sp >= r->g.lo && sp < r->g.hi) || reg_of(arch, s, g) == r->at;
@@ -137,7 +137,7 @@ static int sample_running(struct take *t)
 	memset(t->sampled.v, 0, t->sampled.n * sizeof(*t->sampled.v));
 	if (t->running.n && t->o->open)
 		oneshot_take(&(struct oneshot){
-			.open = t->o->open, .host = t->program->host, .ctx = t,
+			.open = t->o->open, .host = t->program->process.host, .ctx = t,
 			.end_ns = clock_monotonic_ns() + RUNNING_NS_MAX, .sample = note_sample,
 		}, t->tid.v, t->tid.n);
 	/* others have left their threads meanwhile */
@@ -196,7 +196,7 @@ static void add_number(struct take *t, const char *key, uint64_t number)
 
 static void add_labels(struct take *t, const struct gocapture_goroutine *r, uint64_t wait)
 {
-	uint64_t bias = t->program->places.bias;
+	uint64_t bias = t->program->process.places.bias;
 	/* the program's own come first: it cannot replace ours */
 	add_own_labels(t, r);
 	add_number(t, "go::goroutine", r->g.goid);
@@ -238,7 +238,7 @@ static void add_entry(struct take *t, size_t i)
 	const struct sampled *sampled = sample_of(t, i);
 	struct strtab *strings = &t->s->engine->strings;
 	const struct gofuncs_place *start =
-		gofuncs_at(&t->funcs, r->g.start_pc - t->program->places.bias);
+		gofuncs_at(&t->funcs, r->g.start_pc - t->program->process.places.bias);
 	uint64_t wait = wait_ns(r);
 	if (r->how == GOCAPTURE_ENDED) {
 		t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
@@ -277,8 +277,8 @@ static void add_entry(struct take *t, size_t i)
 static int add_all(struct take *t, struct err *e)
 {
 	struct gocapture *c = &t->capture;
-	int r = gocapture_begin(c, &t->program->go, &t->program->memory);
-	gofuncs_open(&t->funcs, t->program->dso, &t->s->engine->strings);
+	int r = gocapture_begin(c, &t->program->go, &t->program->process.memory);
+	gofuncs_open(&t->funcs, t->program->process.dso, &t->s->engine->strings);
 	while (r >= 0 && (r = gocapture_next(c)) > 0) {
 		r = sample_running(t);
 		for (size_t i = 0; i < c->goroutines.n; i++)
@@ -302,7 +302,7 @@ static int add_all(struct take *t, struct err *e)
 int goroutines_add(struct goroutines *o, struct snapshot *s, struct procs_process *p,
 		   struct err *e)
 {
-	struct gotarget x = { .dso = NULL };
+	struct gotarget x = { .engine = NULL };
 	struct take t = { .o = o, .s = s, .p = p, .program = &x };
 	int r = gotarget_open(&x, s->engine, p, e);
 	snprintf(o->version, sizeof(o->version), "%s", x.go.version.text);

@@ -1,32 +1,21 @@
 #ifndef CPROF_SNAPSHOT_GOTARGET_H
 #define CPROF_SNAPSHOT_GOTARGET_H
 
-/* The Go program that a process runs: its file, and access to its memory. */
+/* The Go program that a process runs, and where its goroutines are. */
 
 #include <stdint.h>
 
-#include "symbolize/runtime/go-places.h"
+#include "proc/goprocess.h"
 #include "symbolize/runtime/go-program.h"
-#include "symbolize/runtime/runtime-memory.h"
 
-struct cfi;
-struct dso;
 struct engine;
 struct err;
-struct go_table;
-struct host;
 struct procs_process;
 
 struct gotarget {
-	const struct dso *dso;
-	struct cfi *cfi;
-	struct go_table *table;
+	struct goprocess process;
 	struct engine *engine;          /* borrowed */
-	const struct host *host;
-	uint32_t pid, tid;              /* a living thread of the process */
-	int code;                       /* why nothing could be read, -errno; 0: something was */
-	struct runtime_memory memory;   /* of the process */
-	struct go_places places;
+	uint32_t pid;
 	struct go_program go;
 };
 
