@@ -27,6 +27,8 @@ static void drop_old(struct gotimes *t, uint64_t floor_ns)
 	for (size_t i = 0; i < n && t->event.v[i].time_ns < floor_ns; i++)
 		if (!t->event.v[i].is_change)
 			old = i;
+	if (!old)
+		return;
 	memmove(t->event.v, t->event.v + old, (n - old) * sizeof(*t->event.v));
 	t->event.n -= old;
 }

@@ -302,7 +302,8 @@ static bool insert_piece(struct livecode_process *p, struct piece new)
 		if (new.layer <= old->layer)
 			new.layer = old->layer + 1;
 	}
-	const struct piece *first = &p->piece.v[i], *last = first + n - 1;
+	const struct piece *first = n ? &p->piece.v[i] : NULL;
+	const struct piece *last = n ? first + n - 1 : NULL;
 	if (n && first->start < new.start) {
 		v[k] = *first;
 		v[k++].end = new.start;
