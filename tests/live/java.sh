@@ -18,10 +18,14 @@ record() {
 	run "$CPROF" record -e cpu-clock -F 999 --user -v -o j.pb.gz "$@"
 }
 
-record -- java -cp classes.keep Spin 2
-is "$status" 0 'a JVM: recorded'
-profile 'its compiled code has names' j.pb.gz "leaf('^Spin[.]loop\$') > 0.3" \
-	"leaf('^Spin[.]fib\$') > 0.03" "anywhere(r'^\\[jit\\]') < 0.01"
+# On a busy machine the first names may be read too late.
+named() {
+	record -- java -cp classes.keep Spin 2
+	is "$status" 0 'a JVM: recorded'
+	profile 'its compiled code has names' j.pb.gz "leaf('^Spin[.]loop\$') > 0.3" \
+		"leaf('^Spin[.]fib\$') > 0.03" "anywhere(r'^\\[jit\\]') < 0.01"
+}
+attempts 3 named
 profile 'inlined methods have their callers' j.pb.gz \
 	"chain('Spin.loop', 'Spin.twice') or chain('Spin.twice', 'Spin.round')"
 line=$(grep -n 's += i \* i' "$CPROF_SOURCE_ROOT/tests/prog/java/Spin.java" | cut -d: -f1)
@@ -36,7 +40,7 @@ profile 'nothing is read then' j.pb.gz "leaf(r'^\\[jit\\]') > 0.3" "not anywhere
 
 # A JVM writes the map when it ends; its names have types.
 record -- java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -cp classes.keep Spin 1
-profile 'a perf map comes first' j.pb.gz "leaf('^long Spin[.]loop.long.\$') > 0.2"
+profile 'a perf map comes first' j.pb.gz "leaf('^(void|long|int) Spin[.](round|loop|fib)[(]') > 0.5"
 rm -f "/tmp/perf-$(sed -n "s,.*/tmp/perf-\([0-9]*\)[.]map'.*,\1,p" err | head -n 1).map"
 
 # Each class is in one thread of the same name.
