@@ -18,12 +18,14 @@ record() {
 	run "$CPROF" record -e cpu-clock -F 999 --user -v -o j.pb.gz "$@"
 }
 
-# On a busy machine the first names may be read too late.
+# Code that is new may run some ms before its name, and the size of its frames, can be read.
 named() {
-	record -- java -cp classes.keep Spin 2
+	record -- java -cp classes.keep Spin 4
 	is "$status" 0 'a JVM: recorded'
 	profile 'its compiled code has names' j.pb.gz "leaf('^Spin[.]loop\$') > 0.3" \
-		"leaf('^Spin[.]fib\$') > 0.03" "anywhere(r'^\\[jit\\]') < 0.01"
+		"leaf('^Spin[.]fib\$') > 0.03" "anywhere(r'^\\[jit\\]') < 0.03"
+	profile 'all stacks reach a root' j.pb.gz "roots('truncated') < 0.005" \
+		"roots('^(_start|clone3?|__clone.*)\$') > 0.97"
 }
 attempts 3 named
 profile 'inlined methods have their callers' j.pb.gz \
@@ -31,7 +33,6 @@ profile 'inlined methods have their callers' j.pb.gz \
 line=$(grep -n 's += i \* i' "$CPROF_SOURCE_ROOT/tests/prog/java/Spin.java" | cut -d: -f1)
 profile 'lines and files are known' j.pb.gz \
 	"any(f == 'Spin.java' and abs(l - $line) <= 1 for f, l in lines('Spin.loop'))"
-profile 'all stacks reach a root' j.pb.gz "not roots('truncated')" "roots('^(_start|clone3?|__clone.*)\$') > 0.97"
 like err 'code of HotSpot [0-9]+ in process [0-9]+: [0-9]+ addresses with names' '-v says so'
 
 record --runtime-names=off -- java -cp classes.keep Spin 1
