@@ -5,7 +5,12 @@
  */
 
 #include "symbolize/runtime/hotspot-code.h"
+#include "symbolize/runtime/runtime-memory.h"
 #include "tests/unit/symbolize/hotspotvm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define READS_MAX 100000u               /* a bound for all questions of one input */
 

@@ -10,6 +10,10 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define STARTED_NS 1000u
 #define SECOND_NS 1000000000u

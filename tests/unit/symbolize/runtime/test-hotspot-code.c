@@ -3,10 +3,12 @@
 #include "symbolize/runtime/hotspot-code.h"
 #include "symbolize/runtime/hotspot-layout.h"
 #include "symbolize/runtime/hotspot-scopes.h"
+#include "symbolize/runtime/runtime-memory.h"
 #include "tap.h"
 #include "tests/unit/symbolize/hotspotvm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct hotspotvm vm;
 static const struct runtime_memory memory = { hotspotvm_read, &vm };
