@@ -1,8 +1,6 @@
 /*
- * The pieces of code of a process are ranges, sorted by address.  A piece is proven by a few bytes
- * of the process's memory that are the same as long as the code is: all pieces that were met lately
- * are proven together at the first sample after a tick, each other one when it is next met.  A
- * piece that is not the same any more stays as a mark of its layer, until new code covers it.
+ * All pieces of code that were met lately are proven together at the first sample after a tick,
+ * each other one when it is next met.
  *
  * When code is first met, it may have come after the sample.  It is believed to be older only if it
  * is met promptly.  Numbers of compilations do not help: they are given before compiling begins.
@@ -18,8 +16,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/remotemem.h"
-#include "base/search.h"
 #include "base/vec.h"
+#include "proc/livepieces.h"
 #include "symbolize/jit/jitcalls.h"
 #include "symbolize/runtime/runtime-code.h"
 #include "symbolize/runtime/runtime-memory.h"
@@ -40,21 +38,6 @@
 #define UNKNOWN_N 64u
 #define PROMPT_NS 10000000u
 #define UNKNOWN_PART 20u                /* of the addresses: reported if more are unknown */
-#define CHECKED_MAX 32u                 /* pieces in one call of process_vm_readv(2) */
-#define CODES_MAX (1u << 20)
-
-struct piece {
-	uint64_t start, end;
-	uint32_t layer;
-	uint32_t code;                  /* NO_CODE: nobody knows what is there now */
-};
-#define NO_CODE UINT32_MAX
-
-struct code {
-	struct runtime_code c;
-	uint64_t checked_tick, met_ns;
-	uint64_t from_ns;               /* it is not known to be older */
-};
 
 enum state { NEW, OPEN, REFUSED, ENDED };
 
@@ -69,11 +52,8 @@ struct livecode_process {
 	const struct runtime *runtime;
 	struct runtime_code_program program;
 	struct runtime_memory memory;
-	VEC(struct piece) piece;        /* sorted, not overlapping */
-	VEC(struct code) code;
-	VEC(uint32_t) free_code;        /* unused elements of code */
+	struct livepieces pieces;
 	struct jitcalls calls;
-	uint32_t n_renewals;
 	uint64_t checked_tick, sampled_ns;
 	struct { uint64_t pc, tick; } unknown[UNKNOWN_N];
 };
@@ -112,27 +92,13 @@ struct livecode *livecode_new(struct remotemem *memory, uint64_t n_bytes_max)
 	return l;
 }
 
-static void release_code(struct livecode_process *p, uint32_t i)
-{
-	struct runtime_code *c = &p->code.v[i].c;
-	budget_release(&p->all->budget, c->n_held_bytes);
-	p->runtime->code->release(c);
-	if (!VEC_PUSH(&p->free_code, i))
-		return;                 /* its element stays unused */
-}
-
 /* Frees all but what its addresses are called. */
 static void free_code(struct livecode_process *p)
 {
-	for (size_t i = 0; i < p->piece.n; i++)
-		if (p->piece.v[i].code != NO_CODE)
-			release_code(p, p->piece.v[i].code);
+	livepieces_done(&p->pieces);
 	if (p->program.data)
 		p->runtime->code->close(p->program.data);
 	p->program.data = NULL;
-	VEC_FREE(&p->piece);
-	VEC_FREE(&p->code);
-	VEC_FREE(&p->free_code);
 }
 
 static void process_free(struct livecode_process *p)
@@ -194,6 +160,7 @@ struct livecode_process *livecode_of(struct livecode *l, uint32_t pid, uint64_t 
 	if (!p && (p = calloc(1, sizeof(*p)))) {
 		*p = (struct livecode_process){ .all = l, .pid = pid, .start_ns = start_ns };
 		p->memory = (struct runtime_memory){ read_memory, p };
+		p->pieces.budget = &l->budget;
 		if (jitcalls_init(&p->calls, &l->budget) < 0 || !VEC_PUSH(&l->process, p)) {
 			process_free(p);
 			p = NULL;
@@ -231,6 +198,7 @@ void livecode_open(struct livecode_process *p, const struct runtime *runtime, st
 		from.cfi = c;
 		from.bias = bias;
 		p->runtime = runtime;
+		p->pieces.ops = runtime->code;
 		p->tried_ns = l->now_ns;
 		if (c)
 			r = runtime->code->open(&from, &p->program);
@@ -255,135 +223,24 @@ void livecode_end(struct livecode_process *p)
 	pthread_mutex_unlock(&p->all->lock);
 }
 
-/* ---- pieces ------------------------------------------------------------------------------ */
-
-/* The first piece that ends after pc. */
-static size_t first_after(const struct livecode_process *p, uint64_t pc)
-{
-	return SEARCH_COUNT(p->piece.n, i, p->piece.v[i].end <= pc);
-}
-
-static struct piece *piece_at(struct livecode_process *p, uint64_t pc)
-{
-	size_t i = first_after(p, pc);
-	return i < p->piece.n && p->piece.v[i].start <= pc ? &p->piece.v[i] : NULL;
-}
-
-/* It is not what it was. */
-static void invalidate(struct livecode_process *p, struct piece *at)
-{
-	release_code(p, at->code);
-	at->code = NO_CODE;
-	p->n_renewals++;
-}
-
-/* Replaces n pieces from i on by those in v. */
-static bool splice(struct livecode_process *p, size_t i, size_t n, const struct piece *v,
-		   size_t n_new)
-{
-	if (!VEC_RESERVE(&p->piece, n_new))
-		return false;
-	memmove(&p->piece.v[i + n_new], &p->piece.v[i + n],
-		(p->piece.n - i - n) * sizeof(*p->piece.v));
-	memcpy(&p->piece.v[i], v, n_new * sizeof(*v));
-	p->piece.n = p->piece.n - n + n_new;
-	return true;
-}
-
-/* Adds a piece over others, of which only what it does not cover stays, as marks. */
-static bool insert_piece(struct livecode_process *p, struct piece new)
-{
-	size_t i = first_after(p, new.start), n = 0, k = 0;
-	struct piece v[3];
-	while (i + n < p->piece.n && p->piece.v[i + n].start < new.end) {
-		struct piece *old = &p->piece.v[i + n++];
-		if (old->code != NO_CODE)
-			invalidate(p, old);
-		if (new.layer <= old->layer)
-			new.layer = old->layer + 1;
-	}
-	const struct piece *first = n ? &p->piece.v[i] : NULL;
-	const struct piece *last = n ? first + n - 1 : NULL;
-	if (n && first->start < new.start) {
-		v[k] = *first;
-		v[k++].end = new.start;
-	}
-	v[k++] = new;
-	if (n && last->end > new.end) {
-		v[k] = *last;
-		v[k++].start = new.end;
-	}
-	p->all->stats.n_replaced += n > 0;
-	return splice(p, i, n, v, k);
-}
-
-/* Since when at least the code has been there, which was read just now. */
-static uint64_t from_of(const struct runtime_code *c)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-	return c->serial && now_ns > PROMPT_NS ? now_ns - PROMPT_NS : 0;
-}
-
-/* Keeps code that was read.  NULL: no memory. */
-static struct piece *keep_code(struct livecode_process *p, const struct runtime_code *c)
-{
-	struct livecode *l = p->all;
-	bool is_charged = budget_charge(&l->budget, c->n_held_bytes);
-	uint32_t i = p->free_code.n ? p->free_code.v[p->free_code.n - 1] : (uint32_t)p->code.n;
-	struct piece new = { .start = c->start, .end = c->start + c->n_bytes, .code = i };
-	const struct code code = { .c = *c, .checked_tick = l->tick, .from_ns = from_of(c) };
-	if (!is_charged || i >= CODES_MAX || (i == p->code.n && !VEC_EXTEND(&p->code, i + 1))) {
-		if (is_charged)
-			budget_release(&l->budget, c->n_held_bytes);
-		return NULL;
-	}
-	p->free_code.n -= p->free_code.n > 0;
-	p->code.v[i] = code;
-	l->stats.n_codes++;
-	return insert_piece(p, new) ? piece_at(p, c->start) : NULL;
-}
-
 /* ---- proof ------------------------------------------------------------------------------- */
 
-/* Reads the witnesses of n pieces at once, and invalidates those that have changed. */
-static void prove(struct livecode_process *p, struct piece *const *at, size_t n)
+static void prove(struct livecode_process *p, struct livepiece *const *at, size_t n)
 {
-	enum { EACH = RUNTIME_CODE_WITNESSES, MAX = CHECKED_MAX * EACH };
-	struct iovec local[MAX] = { { NULL, 0 } }, remote[MAX] = { { NULL, 0 } };
-	uint8_t now[MAX][RUNTIME_CODE_WITNESS_BYTES];
-	for (size_t k = 0; k < n * EACH; k++) {
-		const struct runtime_code *c = &p->code.v[at[k / EACH]->code].c;
-		const struct runtime_code_witness *w = &c->witness[k % EACH];
-		local[k] = (struct iovec){ now[k], w->n_bytes };
-		remote[k] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
-	}
-	long n_read = p->memory.read(p->memory.ctx, local, n * EACH, remote, n * EACH);
-	for (size_t i = 0; i < n; i++) {
-		struct code *c = &p->code.v[at[i]->code];
-		bool is_same = true;
-		c->checked_tick = p->all->tick;
-		for (size_t k = 0; k < EACH; k++) {
-			const struct runtime_code_witness *w = &c->c.witness[k];
-			n_read -= w->n_bytes;
-			is_same &= n_read >= 0 &&
-				   memcmp(now[i * EACH + k], w->bytes, w->n_bytes) == 0;
-		}
-		if (!is_same)
-			invalidate(p, at[i]);
-	}
+	livepieces_prove(&p->pieces, &p->memory, at, n, p->all->tick);
 }
 
 static void prove_recent(struct livecode_process *p)
 {
-	struct piece *at[CHECKED_MAX];
+	struct livepiece *at[LIVEPIECES_PROVE_MAX];
 	size_t n = 0;
-	for (size_t i = 0; i < p->piece.n; i++) {
-		struct piece *one = &p->piece.v[i];
-		if (one->code == NO_CODE ||
-		    p->all->now_ns - p->code.v[one->code].met_ns > RECENT_NS)
+	for (size_t i = 0; i < p->pieces.piece.n; i++) {
+		struct livepiece *one = &p->pieces.piece.v[i];
+		const struct livepiece_code *c = livepieces_code(&p->pieces, one);
+		if (!c || p->all->now_ns - c->met_ns > RECENT_NS)
 			continue;
 		at[n++] = one;
-		if (n == CHECKED_MAX) {
+		if (n == LIVEPIECES_PROVE_MAX) {
 			prove(p, at, n);
 			n = 0;
 		}
@@ -403,7 +260,7 @@ uint32_t livecode_check(struct livecode_process *p)
 		prove_recent(p);
 		add_cost(l, begin_ns);
 	}
-	uint32_t n = p->n_renewals;
+	uint32_t n = p->pieces.n_renewals;
 	pthread_mutex_unlock(&l->lock);
 	return n;
 }
@@ -411,12 +268,12 @@ uint32_t livecode_check(struct livecode_process *p)
 /* ---- addresses --------------------------------------------------------------------------- */
 
 /* What pc, in that piece, is called.  False: it is not known, because the code is gone. */
-static bool name_pc(struct livecode_process *p, struct piece *at, uint64_t pc)
+static bool name_pc(struct livecode_process *p, struct livepiece *at, uint64_t pc)
 {
 	struct runtime_call call[RUNTIME_CALLS_MAX];
 	struct jitcalls_call kept[RUNTIME_CALLS_MAX];
 	struct runtime_code_source from = source_of(p);
-	struct runtime_code *c = &p->code.v[at->code].c;
+	struct runtime_code *c = &livepieces_code(&p->pieces, at)->c;
 	size_t before = c->n_held_bytes;
 	if (jitcalls_find(&p->calls, at->layer, pc))
 		return true;
@@ -430,22 +287,31 @@ static bool name_pc(struct livecode_process *p, struct piece *at, uint64_t pc)
 		};
 	/* was it the same code until now? */
 	prove(p, &at, 1);
-	if (at->code == NO_CODE || !kept[0].name ||
+	if (at->code == LIVEPIECE_NO_CODE || !kept[0].name ||
 	    !jitcalls_add(&p->calls, at->layer, pc, kept, n))
 		return false;
 	p->all->stats.n_addresses++;
 	return true;
 }
 
-static struct piece *discover(struct livecode_process *p, uint64_t pc)
+/* Since when at least the code has been there, which was read just now. */
+static uint64_t from_of(const struct runtime_code *c)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	return c->serial && now_ns > PROMPT_NS ? now_ns - PROMPT_NS : 0;
+}
+
+static struct livepiece *discover(struct livecode_process *p, uint64_t pc)
 {
 	struct runtime_code_source from = source_of(p);
-	struct runtime_code c;
-	if (!p->runtime->code->find(p->program.data, &from, pc, &c))
+	struct livepiece_code c = { .checked_tick = p->all->tick };
+	if (!p->runtime->code->find(p->program.data, &from, pc, &c.c))
 		return NULL;
-	struct piece *at = keep_code(p, &c);
+	c.from_ns = from_of(&c.c);
+	struct livepiece *at = livepieces_add(&p->pieces, &c);
 	if (!at)
-		p->runtime->code->release(&c);
+		p->runtime->code->release(&c.c);
+	p->all->stats.n_codes += at != NULL;
 	return at;
 }
 
@@ -453,17 +319,20 @@ static bool find_place(struct livecode_process *p, uint64_t pc, uint64_t time_ns
 		       struct livecode_place *ret)
 {
 	uint64_t tick = p->all->tick;
-	struct piece *at = piece_at(p, pc);
-	if (at && at->code != NO_CODE && p->code.v[at->code].checked_tick != tick)
+	struct livepiece *at = livepieces_at(&p->pieces, pc);
+	struct livepiece_code *c = at ? livepieces_code(&p->pieces, at) : NULL;
+	if (c && c->checked_tick != tick) {
 		prove(p, &at, 1);
-	if (!at || at->code == NO_CODE) {
+		c = livepieces_code(&p->pieces, at);
+	}
+	if (!c) {
 		at = discover(p, pc);
+		c = at ? livepieces_code(&p->pieces, at) : NULL;
 		p->all->stats.lag_ns += at ? clock_monotonic_ns() - time_ns : 0;
 	}
-	p->all->stats.n_late += at && p->code.v[at->code].from_ns > time_ns;
-	if (!at || p->code.v[at->code].from_ns > time_ns || (has_name && !name_pc(p, at, pc)))
+	p->all->stats.n_late += c && c->from_ns > time_ns;
+	if (!c || c->from_ns > time_ns || (has_name && !name_pc(p, at, pc)))
 		return false;
-	struct code *c = &p->code.v[at->code];
 	c->met_ns = p->all->now_ns;
 	*ret = (struct livecode_place){
 		.start = at->start, .n_bytes = at->end - at->start, .layer = at->layer,
@@ -514,10 +383,19 @@ const struct jitcalls *livecode_calls(const struct livecode_process *p)
 
 /* ---- results ----------------------------------------------------------------------------- */
 
+static uint64_t n_replaced(const struct livecode *l)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < l->process.n; i++)
+		n += l->process.v[i]->pieces.n_replaced;
+	return n;
+}
+
 struct livecode_stats livecode_stats(struct livecode *l)
 {
 	pthread_mutex_lock(&l->lock);
 	struct livecode_stats s = l->stats;
+	s.n_replaced = n_replaced(l);
 	pthread_mutex_unlock(&l->lock);
 	return s;
 }
@@ -540,16 +418,16 @@ void livecode_explain(struct livecode *l, const struct log *log)
 				 "with names", p->runtime->name, p->program.version, p->pid,
 				 p->calls.place.n);
 	}
-	const struct livecode_stats *s = &l->stats;
-	if (s->n_unknown * UNKNOWN_PART > s->n_addresses)
+	const struct livecode_stats s = livecode_stats(l);
+	if (s.n_unknown * UNKNOWN_PART > s.n_addresses)
 		log_line(log, LOG_WARN, "%" PRIu64 " look-ups of code found none, %" PRIu64 " of "
 			 "them because cprof was late: samples in it have addresses (--realtime, "
-			 "or a lower -F)", s->n_unknown, s->n_late);
-	if (s->n_programs)
+			 "or a lower -F)", s.n_unknown, s.n_late);
+	if (s.n_programs)
 		log_line(log, LOG_EXPLAIN, "code read from memory: %" PRIu64 " pieces, %" PRIu64
 			 " of them in place of others, %" PRIu64 " us after the sample on "
 			 "average; %" PRIu64 " addresses without code, %" PRIu64 " of them too "
-			 "late; %" PRIu64 " us of time", s->n_codes, s->n_replaced,
-			 s->n_codes ? s->lag_ns / s->n_codes / 1000 : 0, s->n_unknown, s->n_late,
-			 s->cost_ns / 1000);
+			 "late; %" PRIu64 " us of time", s.n_codes, s.n_replaced,
+			 s.n_codes ? s.lag_ns / s.n_codes / 1000 : 0, s.n_unknown, s.n_late,
+			 s.cost_ns / 1000);
 }

@@ -1,0 +1,147 @@
+/*
+ * Pieces are ranges, sorted by address.  A piece that is not the same any more stays as a mark of
+ * its layer, until new code covers it.
+ */
+
+#include "proc/livepieces.h"
+
+#include "base/budget.h"
+#include "base/search.h"
+#include "symbolize/runtime/runtime-memory.h"
+
+#include <string.h>
+
+#define CODES_MAX (1u << 20)
+
+static void release_code(struct livepieces *s, uint32_t i)
+{
+	struct runtime_code *c = &s->code.v[i].c;
+	budget_release(s->budget, c->n_held_bytes);
+	s->ops->release(c);
+	if (!VEC_PUSH(&s->free_code, i))
+		return;                 /* its element stays unused */
+}
+
+void livepieces_done(struct livepieces *s)
+{
+	for (size_t i = 0; i < s->piece.n; i++)
+		if (s->piece.v[i].code != LIVEPIECE_NO_CODE)
+			release_code(s, s->piece.v[i].code);
+	VEC_FREE(&s->piece);
+	VEC_FREE(&s->code);
+	VEC_FREE(&s->free_code);
+}
+
+/* The first piece that ends after pc. */
+static size_t first_after(const struct livepieces *s, uint64_t pc)
+{
+	return SEARCH_COUNT(s->piece.n, i, s->piece.v[i].end <= pc);
+}
+
+struct livepiece *livepieces_at(struct livepieces *s, uint64_t pc)
+{
+	size_t i = first_after(s, pc);
+	return i < s->piece.n && s->piece.v[i].start <= pc ? &s->piece.v[i] : NULL;
+}
+
+struct livepiece_code *livepieces_code(struct livepieces *s, const struct livepiece *at)
+{
+	return at->code == LIVEPIECE_NO_CODE ? NULL : &s->code.v[at->code];
+}
+
+/* It is not what it was. */
+static void invalidate(struct livepieces *s, struct livepiece *at)
+{
+	release_code(s, at->code);
+	at->code = LIVEPIECE_NO_CODE;
+	s->n_renewals++;
+}
+
+/* ---- adding ------------------------------------------------------------------------------ */
+
+/* Replaces n pieces from i on by those in v. */
+static bool splice(struct livepieces *s, size_t i, size_t n, const struct livepiece *v,
+		   size_t n_new)
+{
+	if (!VEC_RESERVE(&s->piece, n_new))
+		return false;
+	memmove(&s->piece.v[i + n_new], &s->piece.v[i + n],
+		(s->piece.n - i - n) * sizeof(*s->piece.v));
+	memcpy(&s->piece.v[i], v, n_new * sizeof(*v));
+	s->piece.n = s->piece.n - n + n_new;
+	return true;
+}
+
+/* Adds a piece over others, of which only what it does not cover stays, as marks. */
+static bool insert(struct livepieces *s, struct livepiece new)
+{
+	size_t i = first_after(s, new.start), n = 0, k = 0;
+	struct livepiece v[3];
+	while (i + n < s->piece.n && s->piece.v[i + n].start < new.end) {
+		struct livepiece *old = &s->piece.v[i + n++];
+		if (old->code != LIVEPIECE_NO_CODE)
+			invalidate(s, old);
+		if (new.layer <= old->layer)
+			new.layer = old->layer + 1;
+	}
+	const struct livepiece *first = n ? &s->piece.v[i] : NULL;
+	const struct livepiece *last = n ? first + n - 1 : NULL;
+	if (n && first->start < new.start) {
+		v[k] = *first;
+		v[k++].end = new.start;
+	}
+	v[k++] = new;
+	if (n && last->end > new.end) {
+		v[k] = *last;
+		v[k++].start = new.end;
+	}
+	s->n_replaced += n > 0;
+	return splice(s, i, n, v, k);
+}
+
+struct livepiece *livepieces_add(struct livepieces *s, const struct livepiece_code *code)
+{
+	const struct runtime_code *c = &code->c;
+	bool is_charged = budget_charge(s->budget, c->n_held_bytes);
+	uint32_t i = s->free_code.n ? s->free_code.v[s->free_code.n - 1] : (uint32_t)s->code.n;
+	struct livepiece new = { .start = c->start, .end = c->start + c->n_bytes, .code = i };
+	if (!is_charged || i >= CODES_MAX || !VEC_RESERVE(&s->piece, 3) ||
+	    (i == s->code.n && !VEC_EXTEND(&s->code, i + 1))) {
+		if (is_charged)
+			budget_release(s->budget, c->n_held_bytes);
+		return NULL;
+	}
+	s->free_code.n -= s->free_code.n > 0;
+	s->code.v[i] = *code;
+	return insert(s, new) ? livepieces_at(s, c->start) : NULL;
+}
+
+/* ---- proof ------------------------------------------------------------------------------- */
+
+void livepieces_prove(struct livepieces *s, const struct runtime_memory *memory,
+		      struct livepiece *const *at, size_t n, uint64_t tick)
+{
+	enum { EACH = RUNTIME_CODE_WITNESSES, MAX = LIVEPIECES_PROVE_MAX * EACH };
+	struct iovec local[MAX] = { { NULL, 0 } }, remote[MAX] = { { NULL, 0 } };
+	uint8_t now[MAX][RUNTIME_CODE_WITNESS_BYTES];
+	for (size_t k = 0; k < n * EACH; k++) {
+		const struct runtime_code *c = &s->code.v[at[k / EACH]->code].c;
+		const struct runtime_code_witness *w = &c->witness[k % EACH];
+		local[k] = (struct iovec){ now[k], w->n_bytes };
+		remote[k] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
+	}
+	long n_read = memory->read(memory->ctx, local, n * EACH, remote, n * EACH);
+	for (size_t i = 0; i < n; i++) {
+		struct livepiece_code *c = &s->code.v[at[i]->code];
+		bool is_same = true;
+		c->checked_tick = tick;
+		for (size_t k = 0; k < EACH; k++) {
+			const struct runtime_code_witness *w = &c->c.witness[k];
+			n_read -= w->n_bytes;
+			is_same &= n_read >= 0 &&
+				   memcmp(now[i * EACH + k], w->bytes, w->n_bytes) == 0;
+		}
+		if (!is_same)
+			invalidate(s, at[i]);
+	}
+}

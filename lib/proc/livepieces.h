@@ -1,0 +1,60 @@
+#ifndef CPROF_PROC_LIVEPIECES_H
+#define CPROF_PROC_LIVEPIECES_H
+
+/*
+ * The pieces of JIT code that are known in a process, by address.  Each is proven by a few bytes of
+ * the process's memory, its witnesses, which are the same as long as the code is.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "symbolize/runtime/runtime-code.h"
+
+struct budget;
+struct runtime_memory;
+
+struct livepiece {
+	uint64_t start, end;
+	uint32_t layer;                 /* of jitcalls.h */
+	uint32_t code;                  /* LIVEPIECE_NO_CODE: nobody knows what is there now */
+};
+#define LIVEPIECE_NO_CODE UINT32_MAX
+
+struct livepiece_code {
+	struct runtime_code c;
+	uint64_t checked_tick;          /* the caller's number of the last proof */
+	uint64_t met_ns;                /* the caller's */
+	uint64_t from_ns;               /* the caller's: it is not known to be older */
+};
+
+struct livepieces {
+	struct budget *budget;          /* borrowed */
+	const struct runtime_code_ops *ops;
+	VEC(struct livepiece) piece;    /* sorted, not overlapping */
+	VEC(struct livepiece_code) code;
+	VEC(uint32_t) free_code;        /* private: unused elements of code */
+	uint32_t n_renewals;            /* pieces whose code has changed */
+	uint32_t n_replaced;            /* pieces that took another one's place */
+};
+
+void livepieces_done(struct livepieces *s);
+
+/* The piece that contains pc, or NULL.  Borrowed until the next livepieces_add. */
+struct livepiece *livepieces_at(struct livepieces *s, uint64_t pc);
+
+/* Takes *c over, in place of older code there.  NULL: no memory; then *c is still the caller's. */
+struct livepiece *livepieces_add(struct livepieces *s, const struct livepiece_code *c);
+
+/* What is known of its code; NULL: nothing. */
+struct livepiece_code *livepieces_code(struct livepieces *s, const struct livepiece *at);
+
+/* Reads the witnesses of n pieces with code at once, and sets code that has changed to
+ * LIVEPIECE_NO_CODE. */
+#define LIVEPIECES_PROVE_MAX 32u
+void livepieces_prove(struct livepieces *s, const struct runtime_memory *memory,
+		      struct livepiece *const *at, size_t n, uint64_t tick);
+
+#endif
