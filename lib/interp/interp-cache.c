@@ -35,22 +35,10 @@ void interp_cache_done(struct interp_cache *c)
 	idmap_done(&c->by_pid);
 }
 
-static struct interp_cache_entry *entry_of(struct interp_cache *c, uint32_t pid)
-{
-	struct interp_cache_entry *e = idmap_get(&c->by_pid, pid);
-	if (e)
-		return e;
-	e = calloc(1, sizeof(*e));
-	if (e && idmap_put(&c->by_pid, pid, e))
-		return e;
-	free(e);
-	return NULL;
-}
-
 struct interp_python *interp_cache_find(struct interp_cache *c, struct procs_process *p,
 					uint64_t now_ns)
 {
-	struct interp_cache_entry *e = entry_of(c, p->pid);
+	struct interp_cache_entry *e = idmap_make(&c->by_pid, p->pid, sizeof(*e));
 	struct interp_python *python = NULL;
 	struct err why = { 0 };
 	if (!e)

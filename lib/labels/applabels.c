@@ -312,17 +312,9 @@ static void search(struct applabels *a, struct applabels_process *p, const struc
 
 static struct applabels_process *process_of(struct applabels *a, uint32_t pid)
 {
-	struct applabels_process *p = idmap_get(&a->process, pid);
+	struct applabels_process *p = idmap_make(&a->process, pid, sizeof(*p));
 	if (p)
-		return p;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
-	p->pid = pid;
-	if (!idmap_put(&a->process, pid, p)) {
-		free(p);
-		return NULL;
-	}
+		p->pid = pid;
 	return p;
 }
 

@@ -54,16 +54,9 @@ static struct timeline *timeline_of(struct apptimes *t, uint32_t tid)
 	struct timeline *x = idmap_get(&t->thread, tid);
 	if (x)
 		return x;
-	x = calloc(1, sizeof(*x));
-	if (!x)
-		return NULL;
 	budget_release(t->budget, idmap_n_bytes(&t->thread));
-	bool ok = idmap_put(&t->thread, tid, x);
-	budget_charge_always(t->budget, idmap_n_bytes(&t->thread) + (ok ? sizeof(*x) : 0));
-	if (!ok) {
-		free(x);
-		return NULL;
-	}
+	x = idmap_make(&t->thread, tid, sizeof(*x));
+	budget_charge_always(t->budget, idmap_n_bytes(&t->thread) + (x ? sizeof(*x) : 0));
 	return x;
 }
 

@@ -146,18 +146,11 @@ int golabels_timeout_ms(const struct golabels *a)
 
 static struct golabels_process *process_of(struct golabels *a, uint32_t pid)
 {
-	struct golabels_process *p = idmap_get(&a->process, pid);
-	if (p)
-		return p;
-	p = calloc(1, sizeof(*p));
+	struct golabels_process *p = idmap_make(&a->process, pid, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->pid = pid;
 	p->all = a;
-	if (!idmap_put(&a->process, pid, p)) {
-		free(p);
-		return NULL;
-	}
 	return p;
 }
 

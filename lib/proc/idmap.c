@@ -36,6 +36,18 @@ bool idmap_put(struct idmap *m, uint32_t id, void *value)
 	return true;
 }
 
+void *idmap_make(struct idmap *m, uint32_t id, size_t n_bytes)
+{
+	void *value = idmap_get(m, id);
+	if (value)
+		return value;
+	value = calloc(1, n_bytes);
+	if (value && idmap_put(m, id, value))
+		return value;
+	free(value);
+	return NULL;
+}
+
 void *idmap_get(const struct idmap *m, uint32_t id)
 {
 	uint32_t i = find(m, id);

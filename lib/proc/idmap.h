@@ -28,6 +28,10 @@ void idmap_done(struct idmap *m);
 /* Sets the value (not NULL) of id, replacing an older one; false: no memory. */
 bool idmap_put(struct idmap *m, uint32_t id, void *value);
 
+/* The value of id.  If there is none yet: a new one of n_bytes, all zeros, which the caller owns as
+ * any other value and frees.  NULL: no memory. */
+void *idmap_make(struct idmap *m, uint32_t id, size_t n_bytes);
+
 /* Removes id if it is there. */
 void idmap_remove(struct idmap *m, uint32_t id);
 
