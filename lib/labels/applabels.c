@@ -91,7 +91,7 @@ void applabels_done(struct applabels *a)
 	for (size_t i = 0; i < a->process.item.n; i++)
 		process_free(a, a->process.item.v[i].value);
 	idmap_done(&a->process);
-	VEC_FREE(&a->pids);
+	pollpids_done(&a->polls);
 	appvalues_done(&a->values);
 	*a = (struct applabels){ 0 };
 }
@@ -103,9 +103,7 @@ void applabels_forget(struct applabels *a, uint32_t pid)
 		return;
 	idmap_remove(&a->process, pid);
 	process_free(a, p);
-	for (size_t i = 0; i < a->pids.n; i++)
-		if (a->pids.v[i] == pid)
-			a->pids.v[i--] = a->pids.v[--a->pids.n];
+	pollpids_remove(&a->polls, pid);
 }
 
 /* ---- sets --------------------------------------------------------------------------- */
@@ -264,8 +262,7 @@ static void drain(struct applabels *a, struct applabels_process *p)
 	uint64_t wait = next_wait_ns(&d, p->drained_ns ? start - p->drained_ns : POLL_NS_MIN,
 				     clock_monotonic_ns() - start);
 	p->drained_ns = start;
-	if (start + wait < a->next_poll_ns || a->next_poll_ns <= start)
-		a->next_poll_ns = start + wait;
+	pollpids_wants(&a->polls, start, start + wait);
 }
 
 /* ---- processes ------------------------------------------------------------------------ */
@@ -289,8 +286,8 @@ static void add_registry(struct applabels *a, struct applabels_process *p, uint6
 		return;
 	if (p->registry.n == 1) {
 		a->stats.n_processes++;
-		VEC_PUSH(&a->pids, p->pid);
-		a->next_poll_ns = 0;
+		VEC_PUSH(&a->polls.pid, p->pid);
+		a->polls.next_ns = 0;
 	}
 }
 
@@ -385,12 +382,10 @@ void applabels_fork(struct applabels *a, const struct procs_process *of, uint32_
 
 void applabels_poll(struct applabels *a)
 {
-	uint64_t now = clock_monotonic_ns();
-	if (!a->pids.n || now < a->next_poll_ns)
+	if (!pollpids_is_due(&a->polls, clock_monotonic_ns(), POLL_NS_MAX))
 		return;
-	a->next_poll_ns = now + POLL_NS_MAX;
-	for (size_t i = 0; i < a->pids.n; i++) {
-		struct applabels_process *p = idmap_get(&a->process, a->pids.v[i]);
+	for (size_t i = 0; i < a->polls.pid.n; i++) {
+		struct applabels_process *p = idmap_get(&a->process, a->polls.pid.v[i]);
 		if (p)
 			drain(a, p);
 	}
@@ -398,10 +393,7 @@ void applabels_poll(struct applabels *a)
 
 int applabels_timeout_ms(const struct applabels *a)
 {
-	if (!a->pids.n)
-		return -1;
-	uint64_t now = clock_monotonic_ns();
-	return a->next_poll_ns <= now ? 0 : (int)((a->next_poll_ns - now) / 1000000u) + 1;
+	return pollpids_timeout_ms(&a->polls);
 }
 
 /* ---- forgetting ------------------------------------------------------------------- */

@@ -14,9 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proc/idmap.h"
-#include "labels/labelmem.h"
 #include "labels/appvalues.h"
+#include "labels/labelmem.h"
+#include "labels/pollpids.h"
+#include "proc/idmap.h"
 
 struct budget;
 struct dso_table;
@@ -47,8 +48,8 @@ struct applabels {
 	void *read_ctx;
 	struct labelmem_clock clock;
 	struct idmap process;      /* struct applabels_process by pid */
-	VEC(uint32_t) pids;        /* of those with registries */
-	uint64_t next_poll_ns, newest_ns;
+	struct pollpids polls;     /* those with registries */
+	uint64_t newest_ns;
 };
 
 void applabels_init(struct applabels *a, struct budget *budget, struct strtab *strings,

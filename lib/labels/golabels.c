@@ -86,7 +86,7 @@ void golabels_stop(struct golabels *a)
 	for (size_t i = 0; i < a->process.item.n; i++)
 		process_free(a->process.item.v[i].value);
 	idmap_done(&a->process);
-	VEC_FREE(&a->pids);
+	pollpids_done(&a->polls);
 	gobreak_done(&a->breaks);
 	gobreak_init(&a->breaks, a->options.wanted.open, a->options.host, a->options.arch);
 	a->last = NULL;
@@ -101,9 +101,7 @@ void golabels_forget(struct golabels *a, uint32_t pid)
 	idmap_remove(&a->process, pid);
 	process_free(p);
 	a->last = NULL;
-	for (size_t i = 0; i < a->pids.n; i++)
-		if (a->pids.v[i] == pid)
-			a->pids.v[i--] = a->pids.v[--a->pids.n];
+	pollpids_remove(&a->polls, pid);
 }
 
 /* ---- readings ---------------------------------------------------------------------------- */
@@ -115,19 +113,16 @@ static void read_process(struct golabels *a, struct golabels_process *p)
 		return;
 	}
 	uint64_t now = clock_monotonic_ns();
-	uint64_t next_ns = now + goprocess_labels_wait_ns(p, now);
-	if (goprocess_labels_is_used(p) && (next_ns < a->next_poll_ns || a->next_poll_ns <= now))
-		a->next_poll_ns = next_ns;
+	if (goprocess_labels_is_used(p))
+		pollpids_wants(&a->polls, now, now + goprocess_labels_wait_ns(p, now));
 }
 
 void golabels_poll(struct golabels *a)
 {
-	uint64_t now = clock_monotonic_ns();
-	if (!a->pids.n || now < a->next_poll_ns)
+	if (!pollpids_is_due(&a->polls, clock_monotonic_ns(), WATCH_NS))
 		return;
-	a->next_poll_ns = now + WATCH_NS;
-	for (size_t i = 0; i < a->pids.n; i++) {
-		struct golabels_process *p = idmap_get(&a->process, a->pids.v[i]);
+	for (size_t i = 0; i < a->polls.pid.n; i++) {
+		struct golabels_process *p = idmap_get(&a->process, a->polls.pid.v[i]);
 		if (p && goprocess_labels_is_used(p))
 			read_process(a, p);
 	}
@@ -136,10 +131,7 @@ void golabels_poll(struct golabels *a)
 
 int golabels_timeout_ms(const struct golabels *a)
 {
-	if (!a->pids.n)
-		return -1;
-	uint64_t now = clock_monotonic_ns();
-	return a->next_poll_ns <= now ? 0 : (int)((a->next_poll_ns - now) / 1000000u) + 1;
+	return pollpids_timeout_ms(&a->polls);
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */

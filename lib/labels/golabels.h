@@ -17,6 +17,7 @@
 #include "labels/gofind.h"
 #include "labels/gopieces.h"
 #include "labels/lateness.h"
+#include "labels/pollpids.h"
 #include "proc/idmap.h"
 
 struct applabels;
@@ -78,8 +79,7 @@ struct golabels {
 	uint64_t n_lost_seen;
 	struct idmap process;      /* struct golabels_process by pid */
 	struct golabels_process *last;             /* of the last look-up; NULL */
-	VEC(uint32_t) pids;        /* of those that are read periodically */
-	uint64_t next_poll_ns;
+	struct pollpids polls;
 	size_t n_charged_bytes;
 	unsigned int g_reg, sp_reg; /* perf's numbers */
 	uint32_t late_set;         /* the set with GOLABELS_LATE_KEY only; 0: not made yet */

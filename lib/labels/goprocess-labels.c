@@ -152,7 +152,7 @@ void goprocess_labels_use(struct golabels_process *p)
 {
 	struct golabels *a = p->all;
 	if (!goprocess_labels_is_used(p)) {
-		VEC_PUSH(&a->pids, p->pid);
+		VEC_PUSH(&a->polls.pid, p->pid);
 		try_breakpoints(p);
 	}
 	if (p->read.has_labels && !p->is_counted) {
