@@ -47,7 +47,7 @@ struct applabels {
 	labelmem_read_fn *read;    /* for tests; or NULL */
 	void *read_ctx;
 	struct labelmem_clock clock;
-	struct idmap process;      /* struct applabels_process by pid */
+	struct idmap process;      /* struct appprocess by pid */
 	struct pollpids polls;     /* those with registries */
 	uint64_t newest_ns;
 };
