@@ -1,7 +1,5 @@
 /*
  * First everything is read, then it is unwound: what takes time does not make the snapshot longer.
- * A stack that is longer than its copy is read again; that is the same stack if the thread has not
- * run since.
  */
 
 #include "snapshot/snapshot-threads.h"
@@ -21,9 +19,7 @@
 #include "symbolize/arch/arch.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
@@ -42,103 +38,6 @@ static int add_processes(struct take *t, struct err *e)
 		}
 	}
 	return 0;
-}
-
-/* ---- stacks --------------------------------------------------------------------------------- */
-
-/* Registers that are known, by perf's numbers. */
-struct known { uint64_t mask, value[64]; };
-
-static void set_known(struct known *k, uint8_t number, uint64_t value)
-{
-	k->mask |= UINT64_C(1) << number;
-	k->value[number] = value;
-}
-
-/* The arguments of a system call are still where the program has put them.  One of them may be the
- * return address: that of vfork is nowhere else. */
-static struct known known_of(const struct take *t, const struct threadscan_thread *thread)
-{
-	struct known k = { .mask = 0 };
-	for (unsigned i = 0; i < 3 && thread->call.syscall >= 0 && !thread->stop; i++)
-		set_known(&k, t->arch->perf_syscall_arg[i], thread->call.arg[i]);
-	set_known(&k, t->sp, thread->call.sp);
-	set_known(&k, t->pc, thread->call.pc);
-	return k;
-}
-
-static struct record sample_of(struct take *t, const struct threadscan_thread *thread,
-			       const struct known *known, const uint8_t *stack, uint32_t n_bytes)
-{
-	const uint64_t *all = known ? NULL : take_regs(t, thread);
-	struct known own = known ? *known : known_of(t, thread);
-	size_t n = 0;
-	for (unsigned i = 0; i < 64 && !all; i++)
-		if (own.mask >> i & 1)
-			t->value[n++] = own.value[i];
-	return (struct record){
-		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .has_time = true,
-		.time_ns = t->scan.to_ns, .pid = t->scan.processes.v[thread->process].pid,
-		.tid = thread->tid, .cpu = UINT32_MAX,
-		.sample = {
-			.ip = own.value[t->pc], .user_abi = PERF_SAMPLE_REGS_ABI_64,
-			.user_regs = all ? all : t->value,
-			.user_regs_mask = all ? evattr_user_regs() : own.mask,
-			.user_stack = n_bytes ? stack : NULL, .n_user_stack_bytes = n_bytes,
-			.user_stack_size = n_bytes,
-		},
-	};
-}
-
-/* Reads the thread's memory from sp on.  The number of bytes; 0: none, or it has moved. */
-static uint32_t read_long(struct take *t, const struct threadscan_thread *thread, uint64_t sp)
-{
-	t->is_long = true;
-	if (!t->long_stack)
-		t->long_stack = malloc(THREADSCAN_STACK_BYTES_MAX);
-	return t->long_stack ? threadscan_memory(&t->scan, thread, sp, t->long_stack,
-						 THREADSCAN_STACK_BYTES_MAX) : 0;
-}
-
-/* A handler's stack may follow another handler's. */
-#define INTERRUPTED_MAX 8u
-
-/* Unwinds the interrupted code, and joins the two stacks. */
-static void unwind_interrupted(struct take *t, const struct threadscan_thread *thread,
-			       struct procs_process *p, unsigned depth, struct snapshot_stack *io)
-{
-	struct snapshot_stack inner = *io, outer;
-	struct known k = { .mask = 0 };
-	uint32_t n = depth < INTERRUPTED_MAX ? read_long(t, thread, inner.sp) : 0;
-	if (!n)
-		return;
-	set_known(&k, t->sp, inner.sp);
-	set_known(&k, t->pc, inner.pc);
-	set_known(&k, t->fp, inner.fp);
-	struct record r = sample_of(t, thread, &k, t->long_stack, n);
-	snapshot_unwind(t->s, p, &r, &outer);
-	if (outer.is_interrupted)
-		unwind_interrupted(t, thread, p, depth + 1, &outer);
-	snapshot_join(t->s, &inner, &outer);
-	*io = outer;
-}
-
-static void unwind(struct take *t, const struct threadscan_thread *thread, const uint8_t *stack,
-		   struct procs_process *p, struct snapshot_stack *ret)
-{
-	struct record r = sample_of(t, thread, NULL, stack, thread->n_stack_bytes);
-	t->is_long = false;
-	snapshot_unwind(t->s, p, &r, ret);
-	uint32_t n = ret->is_short && !ret->is_interrupted ?
-		     read_long(t, thread, thread->call.sp) : 0;
-	if (n > thread->n_stack_bytes) {
-		r = sample_of(t, thread, NULL, t->long_stack, n);
-		snapshot_unwind(t->s, p, &r, ret);
-	}
-	if (ret->is_interrupted)
-		unwind_interrupted(t, thread, p, 0, ret);
-	/* After a stop, a thread that waits has returned to its call, but that is not checked. */
-	ret->is_heuristic |= thread->stop && t->is_long;
 }
 
 /* ---- entries -------------------------------------------------------------------------------- */
@@ -221,7 +120,7 @@ static void find_stack(struct take *t, struct threadscan_thread *thread, struct 
 			*thread = before;
 			break;
 		}
-		unwind(t, thread, threadscan_stack(&t->scan, i), p, ret);
+		take_unwind(t, thread, threadscan_stack(&t->scan, i), p, ret);
 		r = pythons_place(t, thread, ret);
 	}
 	pythons_note(t, r);

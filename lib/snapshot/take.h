@@ -1,8 +1,8 @@
 #ifndef CPROF_SNAPSHOT_TAKE_H
 #define CPROF_SNAPSHOT_TAKE_H
 
-/* One snapshot of threads while it is taken: snapshot-threads.c, and take-running.c for the threads
- * that run or are stopped. */
+/* One snapshot of threads while it is taken: snapshot-threads.c, take-stack.c for their stacks, and
+ * take-running.c for the threads that run or are stopped. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,9 +13,11 @@
 #include "snapshot/waitclock.h"
 
 struct arch;
+struct procs_process;
 struct pythons;
 struct record;
 struct snapshot;
+struct snapshot_stack;
 
 struct take {
 	struct snapshot *s;
@@ -38,6 +40,10 @@ bool snapshot_threads_wants(const struct take *t, const struct threadscan_thread
 /* Adds the entry of a thread by a sample of it. */
 void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thread,
 				  const struct record *r);
+
+/* Unwinds the stack of a thread that waits or is stopped; stack is its copy in the scan. */
+void take_unwind(struct take *t, const struct threadscan_thread *thread, const uint8_t *stack,
+		 struct procs_process *p, struct snapshot_stack *ret);
 
 /* Samples the threads that run, or stops those that may be stopped.  Those that do not run any more
  * are read as waiting.  -ENOMEM. */

@@ -73,6 +73,7 @@ COVERED.update({
     "lib/snapshot/oneshot": ("tests/live/snapshot.sh", "it samples real threads"),
     "lib/snapshot/refusal": ("tests/live/snapshot-rights.sh", "it needs other users"),
     "lib/snapshot/take-running": ("tests/live/snapshot.sh", "it reads real threads"),
+    "lib/snapshot/take-stack": ("tests/live/snapshot.sh", "it reads real threads"),
     "lib/snapshot/threadscan": ("tests/live/snapshot.sh", "it reads real threads"),
     "lib/recorder/cost": ("tests/live/accounts.sh", "it measures the cost of real samples"),
     "lib/engine/readerpool": (UNIT + "recorder/test-readers.c", THROUGH),
