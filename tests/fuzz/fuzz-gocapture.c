@@ -1,5 +1,4 @@
-/* The goroutines of a hostile program: a byte for the layout, then its memory.  The list is at the
- * start of the memory. */
+/* The goroutines of a hostile program (gohostile.h).  The list is at the start of its memory. */
 
 #include "snapshot/gocapture.h"
 #include "symbolize/runtime/go-program.h"
@@ -7,17 +6,15 @@
 
 #include <stdlib.h>
 
-#define BASE 0x1000u
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (size < 9)
+	struct gohostile memory;
+	const struct go_layout *l = gohostile_open(data, size, &memory);
+	if (!l)
 		return 0;
-	const struct go_layout *l = go_layout_known(data[0] % 8u);
-	struct gohostile memory = { .data = data + 1, .size = size - 1, .base = BASE };
 	const struct runtime_memory m = { gohostile_read, &memory };
-	const struct go_program p = { .layout = l ? *l : *go_layout_known(0), .allgs = BASE };
+	const struct go_program p = { .layout = *l, .allgs = GOHOSTILE_BASE };
 	struct gocapture c = { .max_goroutines = 2000, .max_stack_bytes = 4096,
 			       .max_window_bytes = 32768 };
 	int r = gocapture_begin(&c, &p, &m);

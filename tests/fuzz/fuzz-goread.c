@@ -1,5 +1,5 @@
-/* The goroutines, threads and labels of a hostile Go program: a byte for the layout, then its
- * memory, in which registers and reported changes lead anywhere. */
+/* The goroutines, threads and labels of a hostile Go program (gohostile.h), in whose memory
+ * registers and reported changes lead anywhere. */
 
 #include "labels/goread.h"
 
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#define BASE 0x1000u
+#define BASE GOHOSTILE_BASE
 
 static void change(void *ctx, struct goread *r)
 {
@@ -26,10 +26,8 @@ static void change(void *ctx, struct goread *r)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (size < 9)
-		return 0;
-	const struct go_layout *l = go_layout_known(data[0] % 8u);
-	struct gohostile memory = { .data = data + 1, .size = size - 1, .base = BASE };
+	struct gohostile memory;
+	const struct go_layout *l = gohostile_open(data, size, &memory);
 	const struct runtime_memory m = { gohostile_read, &memory };
 	struct budget budget;
 	struct strtab strings;
@@ -37,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct appvalues values;
 	static struct gopieces pieces;
 	struct goread r;
-	l = l ? l : go_layout_known(0);
+	if (!l)
+		return 0;
 	budget_init(&budget, 64u << 20);
 	if (strtab_init(&strings, &budget) < 0 || labels_init(&labels, &budget) < 0)
 		abort();

@@ -4,11 +4,13 @@
 /* The memory of a hostile Go program: the input, again and again from an address on, so that many
  * pointers lead into it.  After a while the program is gone. */
 
+#include "symbolize/runtime/go-layout.h"
 #include "symbolize/runtime/runtime-memory.h"
 
 #include <errno.h>
 #include <string.h>
 
+#define GOHOSTILE_BASE 0x1000u
 #define GOHOSTILE_READ_BYTES_MAX (256u << 10)
 
 struct gohostile {
@@ -41,6 +43,19 @@ static inline long gohostile_read(void *ctx, const struct iovec *local, size_t n
 		m->n_read += n;
 	}
 	return done;
+}
+
+/* A byte of the input chooses the program's layout, and the rest is its memory, from
+ * GOHOSTILE_BASE on.  NULL: the input is too short. */
+static inline const struct go_layout *gohostile_open(const uint8_t *data, size_t size,
+						     struct gohostile *ret)
+{
+	if (size < 9)
+		return NULL;
+	const struct go_layout *l = go_layout_known(data[0] % 8u);
+	*ret = (struct gohostile){ .data = data + 1, .size = size - 1,
+				   .base = GOHOSTILE_BASE };
+	return l ? l : go_layout_known(0);
 }
 
 #endif

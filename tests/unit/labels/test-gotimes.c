@@ -41,6 +41,13 @@ static void at(uint64_t ms, const char *want, const char *what)
 	tap_str(text, want, what);
 }
 
+/* Goroutine 7 has the labels 1, and all changes are reported. */
+static void begin(void)
+{
+	gotimes_done(&t);
+	read_as(10, 7, 1, 1);
+}
+
 static void late(void)
 {
 	gotimes_done(&t);
@@ -63,8 +70,7 @@ static void late(void)
 
 static void exact(void)
 {
-	gotimes_done(&t);
-	read_as(10, 7, 1, 1);
+	begin();
 	change(15, 2);
 	change(18, 3);
 	read_as(30, 7, 3, 1);
@@ -94,8 +100,7 @@ static void exact(void)
 /* A reading that nobody knows to be before or after a change. */
 static void close(void)
 {
-	gotimes_done(&t);
-	read_as(10, 7, 1, 1);
+	begin();
 	gotimes_change(&t, 20 * MS - 1000, 2, 0);
 	tap_int(read_as(20, 7, 1, 1), GOTIMES_FINE, "a change shortly before a reading");
 	read_as(30, 7, 2, 1);
@@ -115,8 +120,7 @@ static void close(void)
 /* A report that came after the reading that follows the change. */
 static void delayed(void)
 {
-	gotimes_done(&t);
-	read_as(10, 7, 1, 1);
+	begin();
 	read_as(20, 7, 1, 1);
 	change(15, 2);
 	read_as(30, 7, 2, 1);
@@ -132,8 +136,7 @@ static void delayed(void)
 /* A thread that lost its CPU between the report of a change and the change. */
 static void preempted(void)
 {
-	gotimes_done(&t);
-	read_as(10, 7, 1, 1);
+	begin();
 	change(15, 2);
 	tap_int(read_as(20, 7, 1, 1), GOTIMES_FINE, "a change that was not made yet");
 	read_as(30, 7, 2, 1);
