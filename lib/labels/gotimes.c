@@ -9,6 +9,8 @@
  * A change is reported at the entry of the function that makes it, a moment before it is in memory.
  * If one is that close to a reading, nobody knows whether the reading has seen it, so the reading
  * then proves only who was there, and the labels follow from the changes.
+ *
+ * A thread that loses its CPU at that entry may report the same change twice.
  */
 #include "labels/gotimes.h"
 
@@ -121,10 +123,19 @@ static uint64_t last_change_ns(const struct gotimes *t)
 	return 0;
 }
 
-/* Has the change been reported, but not been made? */
+/* Do the labels of an event follow from earlier events only? */
+static bool is_derived(const struct gotimes_event *e)
+{
+	return !e->is_change && e->is_complete && (e->is_close || e->set == GOTIMES_UNKNOWN);
+}
+
+/* Has the change been reported, but not been made?  Then memory has the labels from before it. */
 static bool is_not_made(const struct gotimes *t, const struct gotimes_event *change, uint32_t set)
 {
-	return change && change > t->event.v && change[-1].set == set;
+	const struct gotimes_event *e = change;
+	while (e > t->event.v && (is_derived(e) || (e->is_change && e->set == change->set)))
+		e--;
+	return e->set == set;
 }
 
 /* The event that says which labels who must have at that time: a change, or a reading.  Readings
@@ -138,7 +149,7 @@ static const struct gotimes_event *expected_by(const struct gotimes *t, uint64_t
 			return e;
 		if (e->who != who)
 			return NULL;
-		if (e->set != GOTIMES_UNKNOWN || !e->is_complete)
+		if (!is_derived(e))
 			return e;
 	}
 	return NULL;
@@ -154,11 +165,11 @@ enum gotimes_check gotimes_read(struct gotimes *t, const struct gotimes_reading 
 	};
 	bool is_same = a.before && r->who && a.before->who == r->who;
 	uint64_t change_ns = last_change_ns(t);
-	bool is_close = change_ns && change_ns + CLOSE_NS > r->before_ns;
+	e.is_close = change_ns && change_ns + CLOSE_NS > r->before_ns;
 	const struct gotimes_event *by = is_same ? expected_by(t, r->before_ns, r->who) : NULL;
 	uint32_t expected = by ? by->set : GOTIMES_UNKNOWN;
 	enum gotimes_check check = GOTIMES_FINE;
-	if (is_close) {
+	if (e.is_close) {
 		e.set = is_same ? expected : GOTIMES_UNKNOWN;
 	} else if (e.is_complete && is_same && !r->is_dead && expected != GOTIMES_UNKNOWN &&
 		   r->set != GOTIMES_UNKNOWN && expected != r->set) {

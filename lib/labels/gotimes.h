@@ -30,6 +30,7 @@ struct gotimes_event {
 	bool is_change;
 	bool is_dead;              /* reading: who had ended, and has no labels any more */
 	bool is_complete;          /* reading: every change since the last one was reported */
+	bool is_close;             /* reading: a change may have been made just then */
 };
 
 struct gotimes {                   /* all zero: nothing is known */

@@ -152,6 +152,26 @@ static void preempted(void)
 	at(57, "exact 4 of 7", "after that it is");
 }
 
+/* The same, with a reading shortly after the report, and a second report. */
+static void preempted_at_once(void)
+{
+	begin();
+	change(15, 2);
+	gotimes_read(&t, &(struct gotimes_reading){ .before_ns = 15 * MS + 1000,
+		.after_ns = 15 * MS + 2000, .who = 7, .set = 1, .reported_ns = MS }, 0);
+	tap_int(read_as(20, 7, 1, 1), GOTIMES_FINE, "a reading just after the report");
+	tap_int(read_as(22, 7, 1, 1), GOTIMES_FINE, "and others before the change");
+	read_as(30, 7, 2, 1);
+	at(25, "late 2 of 7", "before the change they have proven nothing");
+	change(35, 3);
+	tap_int(read_as(40, 7, 2, 1), GOTIMES_FINE, "another one that was not made yet");
+	change(45, 3);
+	tap_int(read_as(50, 7, 2, 1), GOTIMES_FINE, "nor after its second report");
+	read_as(60, 7, 3, 1);
+	at(55, "late 3 of 7", "until it is made");
+	tap_int(read_as(70, 7, 2, 1), GOTIMES_MISSED, "a change back that was not reported");
+}
+
 static void first_sight(void)
 {
 	gotimes_done(&t);
@@ -214,6 +234,7 @@ int main(void)
 	close();
 	delayed();
 	preempted();
+	preempted_at_once();
 	first_sight();
 	many();
 	wrong();
