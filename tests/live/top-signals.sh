@@ -28,7 +28,7 @@ ends() {
 # ---- between refreshes
 
 for signal in INT TERM HUP; do
-	start_cprof top --batch 1000 -d 100ms -e cpu-clock -- "$PROG/spin" 1000000 2000
+	start_cprof top --batch 1000 -d 100ms -e cpu-clock -- "$PROG/spin" 20 1000000
 	ends "SIG$signal ends it" "$signal"
 	is "$status" 0 "SIG$signal: status 0"
 done
