@@ -111,7 +111,8 @@ void labelmem_clock_tick(struct labelmem_clock *c)
 	c->pair[c->n++].ns = ns;
 }
 
-/* 0 for a time too early to be converted. */
+/* 0 for a time too early to be converted, UINT64_MAX for one too late: the program writes what it
+ * likes. */
 static uint64_t time_of(const struct labelmem_clock *c, uint32_t clock, uint64_t ticks)
 {
 	if (clock == CPROF_LABELS_CLOCK_MONOTONIC)
@@ -127,6 +128,8 @@ static uint64_t time_of(const struct labelmem_clock *c, uint32_t clock, uint64_t
 	double ns = (double)c->pair[i].ns;
 	if (off < -ns)
 		return 0;
+	if (ns + off >= (double)UINT64_MAX)
+		return UINT64_MAX;
 	return off < 0 ? c->pair[i].ns - (uint64_t)-off : c->pair[i].ns + (uint64_t)off;
 }
 

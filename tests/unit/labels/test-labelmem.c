@@ -328,6 +328,31 @@ static void test_lies(void)
 	tap_int(drain(&gone, &t), LABELMEM_GONE, "a process that is gone");
 }
 
+/* A counter of 24 MHz: its largest value stands for more nanoseconds than there are. */
+static void test_times(void)
+{
+	const struct labelmem_clock slow = {
+		.pair = { { 1000, 1000 }, { 2000, 43000 } }, .n = 2, .counter_is_clock = true,
+	};
+	struct told t = { 0 };
+	const struct labelmem_sink sink = { .change = on_change, .gap = on_gap, .ctx = &t };
+	struct labelmem m;
+	lie.clock = CPROF_LABELS_CLOCK_CPU;
+	memset(&lying_slab[1], 0, sizeof(lying_slab[1]));
+	lying_slab[1] = (struct cprof_labels_thread){ .head = 3, .owner = &lie,
+						      .tid = 5, .pid = 5 };
+	lying_slab[1].entry[0] = (struct cprof_labels_entry){ 0, 77, 1 };
+	lying_slab[1].entry[1] = (struct cprof_labels_entry){ 3000, 77, 2 };
+	lying_slab[1].entry[2] = (struct cprof_labels_entry){ UINT64_MAX, 77, 3 };
+	labelmem_init(&m, memory, (uint32_t)getpid(), (uint64_t)(uintptr_t)&lie);
+	labelmem_drain(&m, &slow, &sink);
+	tap_int((long long)t.n, 3, "three changes");
+	tap_ok(t.time_ns[0] == 0, "a time before the clock's begin is 0");
+	tap_ok(t.time_ns[1] == 85000, "a time after the last pair is on its line");
+	tap_ok(t.time_ns[2] == UINT64_MAX, "a time after the clock's end is its end");
+	labelmem_done(&m);
+}
+
 int main(void)
 {
 	struct host host;
@@ -346,6 +371,7 @@ int main(void)
 	test_fork(&m);
 	test_signals(&m);
 	test_lies();
+	test_times();
 	labelmem_done(&m);
 	host_close(&host);
 	return tap_done();
