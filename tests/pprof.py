@@ -18,6 +18,7 @@ An expression sees:
     label_share(KEY, VALUE)  part of the total with this label
     agree(KEY, RE)      of the samples with a function that matches RE, the part whose label
                         equals the group of RE; agree(KEY, RE, True): of those with the label
+    unlabelled()        the part of the samples that lacks the program's labels, as the file says
     comments            all comments as a single text
     names               all function names that samples use
     user_frames(RE), named(RE)   weighted number of frames in mappings matching RE, and
@@ -233,6 +234,11 @@ class View:
             if found and of(labels) and (key in labels or not only_labelled):
                 good, bad = (good + value, bad) if labels.get(key) == found[0] else (good, bad + value)
         return good / (good + bad) if good + bad else 0.0
+
+    def unlabelled(self):
+        """The share of the samples of which the profile says that it lacks the program's labels."""
+        said = re.search(r"losses: (\d+) samples without the labels", self.comments)
+        return int(said.group(1)) / self.n if said else 0.0
 
     def frames(self, pattern):
         """(name, weight, location) of every frame in a mapping that matches."""

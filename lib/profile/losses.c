@@ -76,7 +76,7 @@ static const struct row table[] = {
 	    STRICT, SHOWN, true }, IN_ENGINE(own_labels.n_dropped) },
 	{ { "labels_unknown", "samples without the labels that their program set: changed faster "
 	    "than they were read, or shortly before its end", NULL, NULL,
-	    VERBOSE, ABSENT, true }, IN_ENGINE(app.stats.n_unknown) },
+	    MANY, ABSENT, true }, IN_ENGINE(app.stats.n_unknown) },
 	{ { "labels_other", "sets of the program's labels with a value shown as [other]: more "
 	    "than 1000 of one key", NULL, NULL,
 	    VERBOSE, ABSENT, true }, IN_ENGINE(app.stats.n_other) },

@@ -6,6 +6,8 @@ need_root
 
 # Each task runs under its own label, so the function of a sample determines its label.
 agrees="agree('task', r'labelled_(\\w+)$')"
+# A machine that leaves cprof no time for 256 changes of a label loses some. The file says how many.
+complete="$agrees >= 0.999 or unlabelled() > 0 and $agrees >= max(0.9, 0.999 - unlabelled())"
 never_wrong="agree('task', r'labelled_(\\w+)$', True) == 1"
 
 labelled() {
@@ -13,9 +15,9 @@ labelled() {
 	shift
 	run "$CPROF" record -e cpu-clock -F 4999 -o l.pb.gz "$@"
 	is "$status" 0 "$name: recorded"
-	profile "$name: 99.9 % of the samples have the label of their moment, and no sample has a wrong one" \
+	profile "$name: all samples but the reported ones have the label of their moment, and no sample has a wrong one" \
 		l.pb.gz \
-		'n > 1000' "$agrees >= 0.999" "$never_wrong"
+		'n > 1000' "$complete" "$never_wrong"
 }
 attempts 3 labelled 'eight threads, 50 us to 5 ms' -- "$PROG/labelled" 8 4000 50 5000
 attempts 3 labelled 'eight threads, 50 us' -- "$PROG/labelled" 8 2000 50 50
@@ -30,8 +32,8 @@ attempts 3 forked
 
 thousand() {
 	run "$CPROF" record -e cpu-clock -F 4999 -o t.pb.gz -- "$PROG/labelled" 1000 4000 50 5000
-	profile '1000 threads: 99 % of the samples have their label' t.pb.gz \
-		"$agrees >= 0.99" "$never_wrong"
+	profile '1000 threads: all samples but the reported ones have their label' t.pb.gz \
+		"$complete" "$never_wrong"
 }
 attempts 3 thousand
 
@@ -46,10 +48,10 @@ attempts 3 attached
 # A program in its own pid namespace knows its threads by other numbers.
 if unshare -p -f true 2>/dev/null; then
 	run "$CPROF" record -e cpu-clock -F 4999 -o ns.pb.gz -- unshare -p -f "$PROG/labelled" 4 3000 50 5000
-	profile 'in a pid namespace: 99.9 % of the samples have their label' ns.pb.gz \
-		"$agrees >= 0.99" "$never_wrong"
+	profile 'in a pid namespace: all samples but the reported ones have their label' ns.pb.gz \
+		"$complete" "$never_wrong"
 else
-	skip 'in a pid namespace: 99.9 % of the samples have their label' 'no pid namespaces'
+	skip 'in a pid namespace: all samples but the reported ones have their label' 'no pid namespaces'
 fi
 
 # with built-in labels of the same name
