@@ -157,6 +157,13 @@ static void move_u64(uint64_t *to, uint64_t *from)
 	*from = 0;
 }
 
+/* A process may have threads in several shards, and is counted once. */
+static void keep_most(uint64_t *to, uint64_t from)
+{
+	if (from > *to)
+		*to = from;
+}
+
 static void move_events(struct engine *to, struct engine *from)
 {
 	for (size_t i = 0; i < to->options.n_events; i++) {
@@ -189,13 +196,10 @@ static void move_stack_stats(struct stack_walk_stats *to, struct stack_walk_stat
 	move_u64(&to->n_dropped, &from->n_dropped);
 }
 
-/* A process may have threads in several shards, and is counted once. */
 static void move_label_stats(struct applabels_stats *to, struct applabels_stats *from)
 {
-	if (from->n_processes > to->n_processes)
-		to->n_processes = from->n_processes;
-	if (from->n_denied > to->n_denied)
-		to->n_denied = from->n_denied;
+	keep_most(&to->n_processes, from->n_processes);
+	keep_most(&to->n_denied, from->n_denied);
 	move_u64(&to->n_changes, &from->n_changes);
 	move_u64(&to->n_unknown, &from->n_unknown);
 	move_u64(&to->n_other, &from->n_other);
@@ -205,10 +209,8 @@ static void move_label_stats(struct applabels_stats *to, struct applabels_stats 
 static void move_go_stats(struct golabels *to, struct golabels *from)
 {
 	struct golabels_stats *a = &to->stats, *b = &from->stats;
-	if (b->n_processes > a->n_processes)
-		a->n_processes = b->n_processes;
-	if (b->n_unsupported > a->n_unsupported)
-		a->n_unsupported = b->n_unsupported;
+	keep_most(&a->n_processes, b->n_processes);
+	keep_most(&a->n_unsupported, b->n_unsupported);
 	move_u64(&a->n_exact, &b->n_exact);
 	move_u64(&a->n_late, &b->n_late);
 	move_u64(&a->n_unknown, &b->n_unknown);

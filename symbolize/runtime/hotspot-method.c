@@ -29,7 +29,8 @@ static uint64_t word_at(const struct runtime_memory *m, uint64_t at)
 	return at % 8 == 0 && runtime_memory_read(m, at, &word, sizeof(word)) ? word : 0;
 }
 
-/* Up to n_bytes, or what precedes the next page; 0: none of it can be read. */
+/* Reads n_bytes.  If the next page cannot be read, it reads up to the end of this one.  Returns how
+ * many bytes it has read; 0 if it cannot read any. */
 static size_t read_some(const struct runtime_memory *m, uint64_t at, void *buf, size_t n_bytes)
 {
 	size_t first = PAGE_BYTES - at % PAGE_BYTES;
