@@ -83,6 +83,29 @@ size_t utf8_clean(char *dst, const char *s, size_t n_bytes)
 	return n_out;
 }
 
+size_t utf8_encode(char text[UTF8_BYTES_MAX], uint32_t c)
+{
+	size_t n = 0;
+	if (c < 0x20 || c == 0x7f || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+		c = '?';
+	if (c < 0x80) {
+		text[n++] = (char)c;
+		return n;
+	}
+	if (c < 0x800) {
+		text[n++] = (char)(0xc0 | c >> 6);
+	} else if (c < 0x10000) {
+		text[n++] = (char)(0xe0 | c >> 12);
+		text[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+	} else {
+		text[n++] = (char)(0xf0 | c >> 18);
+		text[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+		text[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+	}
+	text[n++] = (char)(0x80 | (c & 0x3f));
+	return n;
+}
+
 size_t utf8_control(const char *p, uint32_t *ret_char)
 {
 	const unsigned char *u = (const unsigned char *)p;

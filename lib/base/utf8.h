@@ -18,6 +18,11 @@ size_t utf8_valid_prefix(const char *s, size_t n_bytes);
 #define UTF8_CLEAN_MAX(n_bytes) (3 * (n_bytes))
 size_t utf8_clean(char *dst, const char *s, size_t n_bytes);
 
+/* Writes a character and returns its length.  '?' replaces control characters of ASCII, surrogates
+ * and what is above U+10FFFF. */
+#define UTF8_BYTES_MAX 4u
+size_t utf8_encode(char text[UTF8_BYTES_MAX], uint32_t character);
+
 /*
  * Is the character at p, in valid UTF-8, one that a terminal obeys, or one that makes the text
  * around it appear in another order?  These are the control characters (U+0000-001F, U+007F,

@@ -6,6 +6,7 @@
 
 #include "symbolize/runtime/python-code.h"
 
+#include "base/utf8.h"
 #include "symbolize/runtime/runtime-pages.h"
 
 #include <stdlib.h>
@@ -37,24 +38,8 @@ static uint32_t int_at(const uint8_t *p, uint16_t off)
 /* Appends a character; false: it does not fit. */
 static bool put_character(char *buf, size_t n_buf, size_t *n, uint32_t c)
 {
-	char text[4];
-	size_t n_text = 0;
-	if (c < 0x20 || c == 0x7f || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
-		c = '?';
-	if (c < 0x80) {
-		text[n_text++] = (char)c;
-	} else if (c < 0x800) {
-		text[n_text++] = (char)(0xc0 | c >> 6);
-	} else if (c < 0x10000) {
-		text[n_text++] = (char)(0xe0 | c >> 12);
-		text[n_text++] = (char)(0x80 | (c >> 6 & 0x3f));
-	} else {
-		text[n_text++] = (char)(0xf0 | c >> 18);
-		text[n_text++] = (char)(0x80 | (c >> 12 & 0x3f));
-		text[n_text++] = (char)(0x80 | (c >> 6 & 0x3f));
-	}
-	if (c >= 0x80)
-		text[n_text++] = (char)(0x80 | (c & 0x3f));
+	char text[UTF8_BYTES_MAX];
+	size_t n_text = utf8_encode(text, c);
 	if (n_text >= n_buf - *n)
 		return false;
 	memcpy(buf + *n, text, n_text);

@@ -37,8 +37,22 @@ static void controls(uint32_t first, uint32_t last, const char *name)
 	tap_ok(is_right, "%s", name);
 }
 
+static void encoded(uint32_t c, const char *want, const char *name)
+{
+	char text[UTF8_BYTES_MAX + 1] = "";
+	text[utf8_encode(text, c)] = '\0';
+	tap_str(text, want, name);
+}
+
 int main(void)
 {
+	encoded('a', "a", "ASCII");
+	encoded(0xe9, "\xc3\xa9", "two bytes");
+	encoded(0x20ac, "\xe2\x82\xac", "three bytes");
+	encoded(0x1f600, "\xf0\x9f\x98\x80", "four bytes");
+	encoded('\n', "?", "a control character");
+	encoded(0xd800, "?", "a surrogate");
+	encoded(0x110000, "?", "beyond the last character");
 	controls(0, 0x1f, "C0");
 	controls(0x7f, 0x9f, "DEL and C1");
 	controls(0x61c, 0x61c, "the Arabic letter mark");
