@@ -6,6 +6,7 @@
 
 #include "symbolize/runtime/hotspot-code.h"
 #include "symbolize/runtime/runtime-memory.h"
+#include "tests/unit/symbolize/flatmemory.h"
 #include "tests/unit/symbolize/hotspotvm.h"
 
 #include <errno.h>
@@ -20,25 +21,11 @@ static unsigned int n_reads;
 static long read_again_and_again(void *ctx, const struct iovec *local, size_t n_local,
 				 const struct iovec *remote, size_t n_remote)
 {
-	long done = 0;
+	const struct flatmemory m = { vm.b, sizeof(vm.b), HOTSPOTVM_BASE, true };
 	(void)ctx;
 	if (++n_reads > READS_MAX)
 		abort();
-	for (size_t i = 0; i < n_remote && i < n_local; i++) {
-		uint64_t at = (uintptr_t)remote[i].iov_base;
-		size_t n = remote[i].iov_len;
-		if (at < HOTSPOTVM_BASE || at + n < at)
-			return done ? done : -EFAULT;
-		for (size_t off = 0; off < n;) {
-			size_t start = (at + off - HOTSPOTVM_BASE) % HOTSPOTVM_BYTES;
-			size_t k = HOTSPOTVM_BYTES - start < n - off ? HOTSPOTVM_BYTES - start
-								     : n - off;
-			memcpy((char *)local[i].iov_base + off, vm.b + start, k);
-			off += k;
-		}
-		done += (long)n;
-	}
-	return done;
+	return flatmemory_read(&m, local, n_local, remote, n_remote);
 }
 
 static void ask(void *program, const struct runtime_code_source *from, uint64_t pc)

@@ -1,28 +1,19 @@
 #include "tests/unit/symbolize/hotspotvm.h"
 
 #include "symbolize/cfi/cfi.h"
+#include "tests/unit/symbolize/elfsymbols.h"
+#include "tests/unit/symbolize/flatmemory.h"
 
-#include <elf.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 long hotspotvm_read(void *ctx, const struct iovec *local, size_t n_local,
 		    const struct iovec *remote, size_t n_remote)
 {
-	struct hotspotvm *v = ctx;
-	long done = 0;
-	for (size_t i = 0; i < n_remote && i < n_local; i++) {
-		uint64_t off = (uintptr_t)remote[i].iov_base - HOTSPOTVM_BASE;
-		size_t n = remote[i].iov_len;
-		if (v->is_gone || off >= HOTSPOTVM_BYTES || n > HOTSPOTVM_BYTES - off)
-			return done ? done : -EFAULT;
-		memcpy(local[i].iov_base, v->b + off, n);
-		done += (long)n;
-	}
-	return done;
+	const struct hotspotvm *v = ctx;
+	const struct flatmemory m = { v->b, v->is_gone ? 0 : HOTSPOTVM_BYTES, HOTSPOTVM_BASE,
+				      false };
+	return flatmemory_read(&m, local, n_local, remote, n_remote);
 }
 
 void hotspotvm_put(struct hotspotvm *v, uint64_t at, uint64_t value, size_t n_bytes)
@@ -308,47 +299,14 @@ static void put_objects(struct hotspotvm *v)
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* An ELF file with the variables as dynamic symbols; false: no memory. */
+/* With the variables as dynamic symbols; false: no memory. */
 static bool write_file(struct hotspotvm *v)
 {
-	enum { NAMES = 0x800, SYMBOLS = 0x1000, BYTES = 0x1400 };
-	static const char sections[] = "\0.dynsym\0.dynstr\0.shstrtab";
-	uint8_t *file = calloc(1, BYTES);
-	if (!file)
-		return false;
-	Elf64_Ehdr eh = {
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			     EV_CURRENT },
-		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-		.e_ehsize = sizeof(eh), .e_shoff = sizeof(eh), .e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = 4, .e_shstrndx = 3,
-	};
-	size_t n = 1;
-	for (unsigned int i = 0; i < VARIABLES; i++) {
-		const char *name = variables[i];
-		Elf64_Sym s = {
-			.st_name = (uint32_t)n, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
-			.st_shndx = 1, .st_value = variable_at(i), .st_size = 8,
-		};
-		memcpy(file + NAMES + n, name, strlen(name));
-		n += strlen(name) + 1;
-		memcpy(file + SYMBOLS + sizeof(s) * (i + 1), &s, sizeof(s));
-	}
-	const Elf64_Shdr sh[4] = {
-		{ .sh_type = SHT_NULL },
-		{ .sh_name = 1, .sh_type = SHT_DYNSYM, .sh_offset = SYMBOLS,
-		  .sh_size = sizeof(Elf64_Sym) * (VARIABLES + 1) },
-		{ .sh_name = 9, .sh_type = SHT_STRTAB, .sh_offset = NAMES, .sh_size = n },
-		{ .sh_name = 17, .sh_type = SHT_STRTAB, .sh_offset = 0x400,
-		  .sh_size = sizeof(sections) },
-	};
-	memcpy(file, &eh, sizeof(eh));
-	memcpy(file + sizeof(eh), sh, sizeof(sh));
-	memcpy(file + 0x400, sections, sizeof(sections));
-	v->fd = memfd_create("libjvm.so", MFD_CLOEXEC);
-	bool is_written = v->fd >= 0 && write(v->fd, file, BYTES) == BYTES;
-	free(file);
-	return is_written && cfi_open_file(v->fd, &v->cfi) == 0;
+	struct elfsymbols_symbol symbol[VARIABLES];
+	for (unsigned int i = 0; i < VARIABLES; i++)
+		symbol[i] = (struct elfsymbols_symbol){ variables[i], variable_at(i), 8, false };
+	v->fd = elfsymbols_open(symbol, VARIABLES, &v->cfi);
+	return v->fd >= 0;
 }
 
 void hotspotvm_done(struct hotspotvm *v)
