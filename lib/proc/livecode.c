@@ -284,6 +284,7 @@ static bool name_pc(struct livecode_process *p, struct livepiece *at, uint64_t p
 			jitcalls_text(&p->calls, call[i].name),
 			jitcalls_text(&p->calls, call[i].linkage),
 			jitcalls_text(&p->calls, call[i].file), call[i].line,
+			call[i].first_line,
 		};
 	/* was it the same code until now? */
 	prove(p, &at, 1);
@@ -374,6 +375,24 @@ bool livecode_find(struct livecode_process *p, uint64_t pc, uint64_t time_ns,
 		   struct livecode_place *ret)
 {
 	return ask(p, pc, time_ns, false, ret);
+}
+
+bool livecode_has_frames(const struct livecode_process *p)
+{
+	return p->state == OPEN && p->runtime->code->frame;
+}
+
+void livecode_frames(struct livecode_process *p, struct runtime_frame *frame, size_t n)
+{
+	struct livecode *l = p->all;
+	struct runtime_code_source from = source_of(p);
+	pthread_mutex_lock(&l->lock);
+	uint64_t begin_ns = clock_monotonic_ns();
+	for (size_t i = 0; i < n && livecode_has_frames(p) && l->spent_ns < TICK_NS_MAX; i++)
+		frame[i].is_found = p->runtime->code->frame(p->program.data, &from, &frame[i],
+							    &frame[i].pc);
+	add_cost(l, begin_ns);
+	pthread_mutex_unlock(&l->lock);
 }
 
 const struct jitcalls *livecode_calls(const struct livecode_process *p)

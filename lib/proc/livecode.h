@@ -10,6 +10,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cfi;
@@ -19,6 +20,7 @@ struct livecode_process;
 struct log;
 struct remotemem;
 struct runtime;
+struct runtime_frame;
 
 struct livecode_stats {
 	uint32_t n_programs;            /* whose code is described, and read */
@@ -73,6 +75,12 @@ bool livecode_at(struct livecode_process *p, uint64_t pc, uint64_t time_ns,
 /* The same without what it is called. */
 bool livecode_find(struct livecode_process *p, uint64_t pc, uint64_t time_ns,
 		   struct livecode_place *ret);
+
+/* Are there frames whose pc does not say which function they execute? */
+bool livecode_has_frames(const struct livecode_process *p);
+
+/* Finds those among n frames, and sets their pc to one that says it. */
+void livecode_frames(struct livecode_process *p, struct runtime_frame *frame, size_t n);
 
 /* What its addresses are called; only while no samples are taken. */
 const struct jitcalls *livecode_calls(const struct livecode_process *p);

@@ -19,7 +19,7 @@ struct budget;
 
 struct jitcalls_call {
 	uint32_t name, linkage, file;   /* of the strings below; linkage and file may be 0 */
-	uint32_t line;                  /* 0: unknown */
+	uint32_t line, first_line;      /* of the function; 0: unknown */
 };
 
 struct jitcalls_place {

@@ -65,6 +65,7 @@ static bool add_call(struct symbolizer_batch *b, struct symaddr *a, const struct
 	struct symline line = {
 		.name = strtab_add_cstr(b->strings, strtab_get(&j->strings, c->name)),
 		.linkage = strtab_add_cstr(b->strings, linkage), .line = c->line,
+		.start_line = c->first_line,
 	};
 	if (c->file)
 		line.file = strtab_add_cstr(b->strings, strtab_get(&j->strings, c->file));

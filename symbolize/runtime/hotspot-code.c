@@ -331,8 +331,8 @@ static const struct hotspot_method *method_of(const struct hotspot_layout *l,
 static struct runtime_call call_of(const struct hotspot_layout *l, const struct hotspot_method *m,
 				   int32_t bci)
 {
-	return (struct runtime_call){ m->name, m->linkage, m->file,
-				      hotspot_method_line(l, m, bci) };
+	return (struct runtime_call){ .name = m->name, .linkage = m->linkage, .file = m->file,
+				      .line = hotspot_method_line(l, m, bci) };
 }
 
 static size_t find_calls(void *program, const struct runtime_code_source *from,

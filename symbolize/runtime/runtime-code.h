@@ -64,9 +64,18 @@ struct runtime_code {
 struct runtime_call {
 	const char *name, *linkage;     /* as long as the code; linkage may be NULL */
 	const char *file;               /* NULL: unknown */
-	uint32_t line;                  /* 0: unknown */
+	uint32_t line, first_line;      /* of the function; 0: unknown */
 };
 #define RUNTIME_CALLS_MAX 64u
+
+/* A frame in the interpreter, or one that looks like it. */
+#define RUNTIME_FRAME_WORDS 5u
+struct runtime_frame {
+	uint64_t pc, fp;
+	uint64_t vaddr;                 /* of pc in its file; 0: it is in no file */
+	bool is_found;                  /* pc is what it executes */
+	uint64_t below[RUNTIME_FRAME_WORDS];    /* words below the frame pointer, highest first */
+};
 
 /* The functions of a runtime for this; see struct runtime. */
 struct runtime_code_ops {
@@ -82,6 +91,10 @@ struct runtime_code_ops {
 	size_t (*calls)(void *program, const struct runtime_code_source *from,
 			struct runtime_code *code, uint64_t pc,
 			struct runtime_call ret[RUNTIME_CALLS_MAX]);
+	/* NULL: all frames are known by their pc.  Otherwise frames of interpreted functions have
+	 * another one, which find and calls know.  False: it is not such a frame. */
+	bool (*frame)(void *program, const struct runtime_code_source *from,
+		      const struct runtime_frame *f, uint64_t *ret_pc);
 };
 
 #endif
