@@ -25,6 +25,7 @@
 #include "source/record.h"
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/runtime/module.h"
+#include "symbolize/runtime/runtime-code.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -192,6 +193,29 @@ uint32_t jit_dso(struct jit *j, const struct procs_space *space, uint64_t pc)
 		return space->jit_dso;
 	uint32_t dso = layer_dso(j, x, place.layer);
 	return dso == UINT32_MAX ? space->jit_dso : dso;
+}
+
+static uint64_t vaddr_of(const struct jit *j, struct procs_space *space, uint64_t pc)
+{
+	const struct procs_map *m = procs_space_find(space, pc);
+	const struct dso *d = m ? dso_get(j->dsos, m->dso) : NULL;
+	uint64_t vaddr;
+	return d && d->key.kind == DSO_ELF && dso_vaddr(d, pc - m->start + m->pgoff, &vaddr) ?
+		vaddr : 0;
+}
+
+bool jit_has_frames(const struct jit *j, const struct procs_space *space)
+{
+	const struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
+	return x && x->live.process && livecode_has_frames(x->live.process);
+}
+
+void jit_frames(struct jit *j, struct procs_space *space, struct runtime_frame *frame,
+		size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		frame[i].vaddr = vaddr_of(j, space, frame[i].pc);
+	livecode_frames(j->process.v[space->jit - 1]->live.process, frame, n);
 }
 
 /* ---- processes ------------------------------------------------------------- */

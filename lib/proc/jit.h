@@ -27,6 +27,7 @@ struct procs;
 struct procs_process;
 struct procs_space;
 struct record;
+struct runtime_frame;
 struct module;
 
 struct jit {
@@ -62,6 +63,12 @@ void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced);
 /* The DSO of the frame of pc in memory without a file, at the time of the last jit_at.  Reads what
  * is there when it is new. */
 uint32_t jit_dso(struct jit *j, const struct procs_space *space, uint64_t pc);
+
+/* Are there frames in that space whose pc does not say which function they execute?  The second
+ * sets the pc of those to one that says it, of which jit_dso is the DSO. */
+bool jit_has_frames(const struct jit *j, const struct procs_space *space);
+void jit_frames(struct jit *j, struct procs_space *space, struct runtime_frame *frame,
+		size_t n);
 
 /* CFI of the JIT code at pc, in a recording of that architecture; false if none is known. */
 bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_space *space,

@@ -122,6 +122,9 @@ int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_tabl
 void stack_walk_done(struct stack_walk *w)
 {
 	stack_user_done(&w->user);
+	if (w->bytecode)
+		stack_bytecode_done(w->bytecode);
+	free(w->bytecode);
 	free(w->cache);
 	free(w->alone);
 	free(w->known.v);
@@ -204,6 +207,18 @@ static inline uint32_t frame_in(struct stack_walk *w, struct procs_space *space,
 				   : look_up_user(w, space, pc, is_return);
 	if (frame != FRAMES_NONE && frame != NO_MAPPING)
 		*c = (struct stack_walk_cached){ .pc = pc, .serial = serial, .frame = frame };
+	return frame;
+}
+
+/* The same for bytecode, which is in no mapping of code. */
+static uint32_t bytecode_frame(struct stack_walk *w, struct procs_space *space, uint64_t pc,
+			       struct stack_walk_cached *c)
+{
+	if (c->pc == pc && c->serial == space->serial)
+		return c->frame;
+	uint32_t frame = frames_add(w->frames, jit_dso(w->user.jit, space, pc), pc, false);
+	if (frame != FRAMES_NONE)
+		*c = (struct stack_walk_cached){ pc, space->serial, frame };
 	return frame;
 }
 
@@ -542,6 +557,21 @@ static uint32_t find_known(struct stack_walk *w, const struct unwind_result *u, 
 	return from;
 }
 
+/* Replaces frames of interpreted functions.  True: there may be some, so that a frame at the same
+ * place is not always the same function. */
+static bool has_bytecode(struct stack_walk *w, struct procs_space *space,
+			 const struct record_sample *s, struct unwind_result *u)
+{
+	if (!w->user.jit || !jit_has_frames(w->user.jit, space))
+		return false;
+	if (!w->bytecode)
+		w->bytecode = calloc(1, sizeof(*w->bytecode));
+	if (w->bytecode)
+		stack_bytecode_apply(w->bytecode, w->user.jit, space, stack_user_serial(space), s,
+				     u);
+	return true;
+}
+
 /* Each frame is one node. */
 static void set_callers(const struct stack_walk *w, struct unwind_memo *memo, uint32_t from,
 			uint32_t to, uint32_t node)
@@ -584,7 +614,8 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	w->stats.n_cut += !whole && !w->is_beyond;
 
 	uint32_t node = whole ? STACKS_EMPTY : stack_walk_pseudo(w, w->truncated);
-	uint32_t i = memo && u.is_kept && !outer->n ? u.n_same : 0;
+	bool is_changed = has_bytecode(w, space, &r->sample, &u);
+	uint32_t i = memo && u.is_kept && !outer->n && !is_changed ? u.n_same : 0;
 	if (i > 0 && memo->caller_id[i - 1] == STACKS_NONE)
 		i = 0;
 	if (i > 0)
@@ -604,8 +635,9 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 		ahead[k % AHEAD_FRAMES] = prefetched_frame(w, space, &u.frame[u.n - 1 - k]);
 	for (; i < u.n; i++) {
 		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
-		uint32_t frame = frame_in(w, space, exact_pc(f), false, false,
-					  ahead[i % AHEAD_FRAMES]);
+		uint32_t frame = f->flags & UNWIND_FRAME_BYTECODE ?
+			bytecode_frame(w, space, f->pc, ahead[i % AHEAD_FRAMES]) :
+			frame_in(w, space, exact_pc(f), false, false, ahead[i % AHEAD_FRAMES]);
 		if (i + AHEAD_FRAMES < u.n)
 			ahead[i % AHEAD_FRAMES] =
 				prefetched_frame(w, space, f - AHEAD_FRAMES);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stack/stack-bytecode.h"
 #include "stack/stack-known.h"
 #include "stack/stack-marks.h"
 #include "stack/stack-user.h"
@@ -60,6 +61,7 @@ struct stack_walk {
 	struct stack_walk_cached *cache;  /* pc -> frame, direct-mapped */
 	struct stack_walk_alone *alone;   /* frame -> stack, likewise */
 	struct stack_known known;         /* stacks by CFI */
+	struct stack_bytecode *bytecode;  /* private; NULL: not needed yet */
 	uint64_t *pc;                    /* root first: scratch for one sample */
 	uint32_t *frame;                 /* frames ids, likewise */
 	bool *is_kernel;                 /* likewise */

@@ -5,10 +5,10 @@
 
 #include "symbolize/runtime/runtime.h"
 
-extern const struct runtime runtime_go, runtime_hotspot, runtime_musl, runtime_boost,
+extern const struct runtime runtime_go, runtime_hotspot, runtime_v8, runtime_musl, runtime_boost,
 	runtime_libcrypto;
 
-#define RUNTIME_N 5u
+#define RUNTIME_N 6u
 extern const struct runtime *const runtime_table[RUNTIME_N];
 
 #endif

@@ -11,7 +11,8 @@
 #include <string.h>
 
 const struct runtime *const runtime_table[RUNTIME_N] = {
-	&runtime_go, &runtime_hotspot, &runtime_musl, &runtime_boost, &runtime_libcrypto,
+	&runtime_go, &runtime_hotspot, &runtime_v8, &runtime_musl, &runtime_boost,
+	&runtime_libcrypto,
 };
 
 const struct runtime *runtime_of_library(const char *path)
@@ -20,6 +21,9 @@ const struct runtime *runtime_of_library(const char *path)
 	for (unsigned int i = 0; slash && i < RUNTIME_N; i++) {
 		const char *library = runtime_table[i]->library;
 		if (library && strncmp(slash + 1, library, strlen(library)) == 0)
+			return runtime_table[i];
+		const char *program = runtime_table[i]->program;
+		if (program && strcmp(slash + 1, program) == 0)
 			return runtime_table[i];
 	}
 	return NULL;

@@ -43,8 +43,8 @@ enum runtime_caller {
 /* NULL members: the runtime has no answer. */
 struct runtime {
 	const char *name;
-	/* A process in which a file is mapped whose name starts so runs it. */
-	const char *library;
+	/* A process runs it that has a file mapped whose name starts so, or is the second. */
+	const char *library, *program;
 	/* What the runtime knows of a file; NULL: it is not the runtime's, or no memory. */
 	void *(*open_file)(struct cfi *c);
 	void (*close_file)(void *file);

@@ -70,6 +70,7 @@ enum unwind_end {
 #define UNWIND_FRAME_CHAINED 64u /* HEURISTIC by the frame pointer of JIT code, which keeps it */
 #define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read the caller's sp + ra_off8 * 8 */
 #define UNWIND_STEP_FP 32u      /* private: and the word at fp_off8 */
+#define UNWIND_FRAME_BYTECODE 512u /* never by unwind_stack: pc is no code, stack-bytecode.h */
 #define UNWIND_FRAME_SWITCH 256u /* the root of its stack, called from another: runtime_caller */
 #define UNWIND_STEP_NONE 128u   /* private: no step outwards, by the rule for pc */
 

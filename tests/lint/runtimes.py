@@ -8,7 +8,7 @@ HOME = "symbolize/runtime/"
 # The names, the symbols and the files by which they are known.
 WORDS = re.compile(
     r"java|hotspot|jvm|golang|gopclntab|goexit|goroutine|systemstack|morestack|"
-    r"\bruntime\.[a-z]|\b(?:go_table|go_names|go_switch|runtime_(?:go|hotspot))|"
+    r"\bruntime\.[a-z]|\b(?:go_table|go_names|go_switch|runtime_(?:go|hotspot|v8))|"
     r"libcrypto|openssl|boost|musl", re.I)
 # Words that mean something else there.
 OTHER_MEANING = {

@@ -162,7 +162,7 @@ clean
 # Real ones.
 if command -v node >/dev/null; then
 	echo 'function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } f(30)' >plain.js.keep
-	run "$CPROF" record -e cpu-clock --user -o u.pb.gz -- node plain.js.keep
+	run "$CPROF" record -e cpu-clock --user --runtime-names=off -o u.pb.gz -- node plain.js.keep
 	like err 'JavaScript code without names.*perf-basic-prof' \
 		'node without options: the summary names the language and the remedy'
 	profile 'node without options: the file has the share' u.pb.gz \

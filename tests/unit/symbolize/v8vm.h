@@ -36,7 +36,8 @@ struct v8vm {
 	uint64_t next;                  /* free among the objects */
 	bool is_gone;
 	struct v8vm_function outer, method;
-	uint64_t one_byte, two_byte, cons, sliced, thin, external;      /* strings */
+	/* Strings. */
+	uint64_t one_byte, two_byte, cons, sliced, thin, external;
 	struct cfi *cfi;
 	int fd;                         /* of its library */
 	const char *without;            /* the start of a constant's name that is left out, or NULL */

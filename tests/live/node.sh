@@ -1,0 +1,47 @@
+#!/bin/sh
+# Functions of JavaScript have names, files and lines without any flag: interpreted, compiled, and
+# closures that are garbage soon.  NODE is the program that runs them.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+NODE=${NODE:-node}
+need "$NODE"
+js=$CPROF_SOURCE_ROOT/tests/prog/js
+
+record() {
+	run "$CPROF" record -e cpu-clock -F 999 --user -v -o n.pb.gz "$@"
+}
+line() {
+	grep -n "$1" "$js/spin.js" | cut -d: -f1
+}
+
+spinning() {
+	record -- "$NODE" "$js/spin.js" 2000
+	is "$status" 0 'a program that is compiled soon: recorded'
+	profile 'compiled functions have names' n.pb.gz "leaf('^(loop|round)\$') > 0.2" \
+		"anywhere('^fib\$') > 0.05" "anywhere(r'^\\[jit\\]') < 0.01"
+	profile 'all stacks reach a root' n.pb.gz "roots('^(_start|clone3?|__clone.*)\$') > 0.97"
+}
+attempts 3 spinning
+profile 'interpreted functions are the callers' n.pb.gz "through('^once\$', r'^\\(anonymous\\)\$') > 0.8" \
+	"through('^Module._compile\$|anonymous', '^Module._extensions..js\$|anonymous') > 0.8"
+profile 'files and lines are known' n.pb.gz \
+	"any(f.name == 'fib' and f.start_line == $(line 'function fib') and f.file == '$js/spin.js' for f in p.functions.values())" \
+	"any(f == '$js/spin.js' and abs(l - $(line 'result ^= once')) <= 1 for f, l in lines('(anonymous)'))"
+like err 'code of V8 [0-9.]+ in process [0-9]+: [0-9]+ addresses with names' '-v says so'
+
+record --runtime-names=off -- "$NODE" "$js/spin.js" 500
+is "$status" 0 '--runtime-names=off: recorded'
+profile 'nothing is read then' n.pb.gz "anywhere(r'^\\[jit\\]') > 0.3" "not anywhere('^fib\$')"
+
+closures() {
+	record --labels thread_name -- "$NODE" "$js/closures.js" 800
+	is "$status" 0 'closures that live for 2 ms: recorded'
+	profile 'no sample has the name of another one' n.pb.gz "anywhere('^work[0-9]') > 0.5" \
+		"agree('thread_name', r'(work\\d+)\$') == 1"
+	profile 'nearly all have names' n.pb.gz "anywhere(r'^\\[jit\\]') < 0.08"
+}
+attempts 3 closures
+
+record -- "$NODE" --perf-basic-prof "$js/spin.js" 500
+profile 'names of a perf map come first' n.pb.gz "anywhere('^JS:.fib .*spin.js') > 0.02"
+finish
