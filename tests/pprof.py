@@ -275,6 +275,19 @@ class View:
             sums.setdefault(max(names, key=names.get), []).append(sum(names.values()))
         return sums
 
+    def tid_sums(self):
+        sums = {}
+        for _, value, labels, _ in self.rows:
+            sums[labels["tid"]] = sums.get(labels["tid"], 0) + value
+        return sums
+
+    def same_sums(self, path, names, percent):
+        """Threads that were in one of the functions have the same sum as in another profile."""
+        mine, other = self.tid_sums(), View(Profile(path)).tid_sums()
+        tids = {r[2]["tid"] for r in self.rows if set(names) & set(r[0])}
+        return tids and all(abs(mine[t] - other.get(t, 0)) <= mine[t] * percent / 100
+                            for t in tids)
+
     def lives(self, path, percent=0.1):
         sums, wrong, lives = self.thread_sums(), [], {}
         for line in open(path):
@@ -288,6 +301,26 @@ class View:
                     for value, (low, high) in zip(got, sorted(spans))):
                 wrong.append((name, got, sorted(spans)))
         return wrong if lives else ["no lives"]
+
+    def life(self, name, path):
+        """The least time that a thread of that name existed, by its own clock."""
+        return min(int(line.split()[2]) for line in open(path)
+                   if line.startswith("life %s " % name))
+
+    def pid(self, function, path):
+        return next(line.split()[2] for line in open(path) if line.startswith("pid %s " % function))
+
+    def differ(self, path, column, kinds=("main", "thread")):
+        """Threads whose sum is not the column of perfwaits.py's lines, to a microsecond."""
+        sums = self.tid_sums()
+        wanted = [line.split() for line in open(path)]
+        wrong = [(f[1], sums.get(f[1], 0), f[column]) for f in wanted
+                 if f[0] in kinds and abs(sums.get(f[1], 0) - int(f[column])) > 1000]
+        return wrong if wanted else ["no threads"]
+
+    def torn(self, path):
+        """The time of waits whose end is missing in the file of perf, by perfwaits.py."""
+        return sum(int(line.split()[3]) for line in open(path))
 
     def site(self, function, path):
         return next(int(line.split()[2]) for line in open(path)

@@ -32,6 +32,9 @@ at_once() {
 		"{r[2].get('lock') for r in rows if 'contend' in r[0]} == {'lock'}"
 	profile 'no label of locks, which was not requested' all.pb.gz "not labels('lock')"
 	profile 'one per ms of delay' time.pb.gz "$(near contend 1.25)"
+	# these threads begin and end while all recorders run
+	profile 'one of 3 has the whole time of each thread' some.pb.gz \
+		"same_sums('all.pb.gz', ['wait_for_it', 'hold'], 1)"
 	# which waits are sampled is random
 	profile 'one of 3' some.pb.gz "$(near contend 25)" "cum('[no stack]') < 0.5"
 	[ ! -s mutex.pb.gz ] || profile 'and who made others wait' mutex.pb.gz \

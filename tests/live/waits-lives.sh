@@ -68,14 +68,18 @@ attached() {
 # What they waited for, in the profile that was just recorded.
 places() {
 	launched root
+	# Its child waits for a CPU there, too.
 	profile 'the parent waits in vfork' l.off-cpu.pb.gz \
-		"$(near vforks "part(lambda r: 'vforks' in r[0] and 'usleep' not in r[0])")"
+		"$(near vforks "part(lambda r: 'vforks' in r[0] and r[2]['pid'] == pid('vforks', 'out'))")"
 	profile 'threads that are stopped are blocked, where they were' l.off-cpu.pb.gz \
 		"$(near stopped "path('schedule', 'do_signal_stop') and cum('spins_on') - part(lambda r: r[2]['state'] == 'preempted' and 'spins_on' in r[0])")"
 	profile 'stacks that are longer than their copy' l.off-cpu.pb.gz "cum('large') > 0" \
 		"part(lambda r: 'large' in r[0] and 'start_thread' in r[0]) > 0.8 * cum('large')"
-	profile 'waits until death' l.off-cpu.pb.gz \
-		"all(cum(f) * total > 0.59e9 for f in ('in_lock', 'in_read', 'in_sleep', 'in_poll'))"
+	# Before its wait such a thread may lack a CPU.
+	profile 'waits until death' l.off-cpu.pb.gz "all(
+		part(lambda r: f in r[0] or r[2]['thread_name'] == f and r[2]['state'] in
+			('preempted', 'runnable')) * total > 0.985 * life(f, 'out')
+		for f in ('in_lock', 'in_read', 'in_sleep', 'in_poll'))"
 	# In execl it may wait, too: for its other threads, and for a CPU.
 	profile 'the new program, and what was before' l.off-cpu.pb.gz \
 		"$(near executed_sleeps "cum('executed_sleeps')")" \

@@ -4,8 +4,8 @@
  *
  * For each thread prints "life NAME AT_LEAST_NS AT_MOST_NS": how long it existed by its own clock,
  * and by that of the thread that created it and has waited for its end.  NAME is the thread's name.
- * "site FUNCTION NS" is how long a thread was in a function that waits.  With -w begins when FILE
- * exists.
+ * "site FUNCTION NS" is how long a thread was in a function that waits, and "pid FUNCTION PID" in
+ * which process.  With -w begins when FILE exists.
  *
  *	mixed     threads that run and wait in turn, of several lengths; one has a large frame
  *	killed    threads that wait in a lock, a read, a sleep and a poll when SIGKILL ends them
@@ -361,6 +361,7 @@ static void vfork_once(void)
 	uint64_t from_ns = now_ns();
 	vforks();
 	printf("site vforks %" PRIu64 "\n", now_ns() - from_ns);
+	printf("pid vforks %d\n", getpid());
 	while (wait(NULL) > 0)
 		;
 	end_life(&life[0]);
