@@ -5,6 +5,7 @@
 #include "profile/names.h"
 #include "symbolize/runtime/language.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* By function, by file and by frame; NULL: out of memory. */
@@ -42,6 +43,7 @@ struct cprof_unnamed unnamed_find(const struct engine *g, const struct names *na
 {
 	struct cprof_unnamed found = { 0 };
 	double value[LANGUAGE_N + 1] = { 0 }, sum = 0;
+	bool has_waits = false;
 	CLEANUP_FREE uint32_t *frame = bits_of_frames(g, names);
 	CLEANUP_FREE uint32_t *stack = calloc(g->stacks.n + 1u, sizeof(*stack));
 	if (!frame || !stack)
@@ -56,13 +58,15 @@ struct cprof_unnamed unnamed_find(const struct engine *g, const struct names *na
 			continue;
 		value[language_missing(stack[c->stack])] += (double)c->value;
 		sum += (double)c->value;
+		has_waits |= g->options.waits && g->options.waits[c->event];
 	}
 	for (size_t l = 0; l < LANGUAGE_N; l++) {
 		double percent = sum > 0 ? 100 * value[l] / sum : 0;
 		if (percent < UNNAMED_MIN_PERCENT || percent <= found.percent)
 			continue;
 		const struct language_text *text = language_text((enum language)l);
-		found = (struct cprof_unnamed){ percent, text->what, text->remedy };
+		const char *remedy = has_waits && text->for_waits ? text->for_waits : text->remedy;
+		found = (struct cprof_unnamed){ percent, text->what, remedy };
 	}
 	return found;
 }

@@ -35,6 +35,7 @@ static size_t add_frames(const struct engine *g, const struct names *names, uint
 			.name = nf->source == SYMBOLIZER_NONE && module[0] ? "" :
 				strtab_get(&g->strings, names->functions.v[f].name),
 			.module = module,
+			.source = strtab_get(&g->strings, names->functions.v[f].file),
 		};
 	}
 	return n;

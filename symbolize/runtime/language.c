@@ -22,7 +22,8 @@ static const struct language_text text_of[LANGUAGE_N] = {
 		"a perf map or a jitdump names it: see JIT CODE in cprof-record(1)" },
 	[LANGUAGE_PYTHON] = {
 		"in Python's interpreter, without Python functions",
-		"'python3 -X perf' adds them (Python 3.12 or later)" },
+		"'python3 -X perf' adds them (Python 3.12 or later)",
+		"'cprof snapshot --repeat' shows those of waits shorter than 10 ms, too" },
 	[LANGUAGE_RUBY] = { "in Ruby's interpreter, without Ruby functions", NULL },
 	[LANGUAGE_PHP] = { "in PHP's interpreter, without PHP functions", NULL },
 	[LANGUAGE_PERL] = { "in Perl's interpreter, without Perl functions", NULL },

@@ -21,6 +21,7 @@ enum {
 struct language_text {
 	const char *what;       /* "in Java code without names" */
 	const char *remedy;     /* how to get names; NULL: there is no way */
+	const char *for_waits;  /* the same for a profile of waits; NULL: no other one */
 };
 
 uint32_t language_of_file(const char *path);

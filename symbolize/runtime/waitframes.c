@@ -10,6 +10,8 @@
  *   ^       the start of a thread: only frames of the C library follow
  *   $       any frames up to the start of a thread that is not the first one of its process
  *
+ * Functions of Python are called py::NAME:FILE, as CPython's own map for perf does.
+ *
  * Names come from the sources of the programs; the comments say which.
  */
 
@@ -17,6 +19,7 @@
 
 #include "base/path.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define EPOLL "epoll_wait|epoll_pwait|epoll_pwait2|poll|ppoll|select|pselect"
@@ -72,8 +75,8 @@ static const struct rule rules[] = {
 	 * workers of concurrent.futures, and other threads that wait for SimpleQueue.get. */
 	{ LOOP, "epoll_wait", "select_epoll_poll*|@select.cpython*|@python3*|@libpython3*" },
 	{ POOL, NULL, "_queue_SimpleQueue_get*|@_queue.cpython* $" },
-	/* queue.Queue is written in Python (queue.py, threading.py), whose functions have names
-	 * with -X perf: any frames of the interpreter lie between them. */
+	/* queue.Queue is written in Python (queue.py, threading.py).  Any frames of the interpreter
+	 * lie between its functions. */
 	{ POOL, NULL, "+" INTERPRETER " py::Condition.wait:*/threading.py "
 		      "+" INTERPRETER " py::Queue.get:*/queue.py $" },
 	/* Go: proc.go, netpoll_epoll.go, sigqueue.go.  A goroutine that waits has no thread, so a
@@ -327,13 +330,24 @@ static bool is_later_thread(const struct stack *s)
 	       !is_call_to("libc_start*", &s->f[s->n - 1]);
 }
 
+/* The name that rules have: of a function that was read from the memory of Python, with its file,
+ * in text. */
+static const char *name_of(const struct waitframes_frame *f, char *text, size_t n_bytes)
+{
+	if (!f->source || !*f->source || !begins(f->name, "py::") || strchr(f->name + 4, ':'))
+		return f->name;
+	int n = snprintf(text, n_bytes, "%s:%s", f->name, f->source);
+	return n > 0 && (size_t)n < n_bytes ? text : f->name;
+}
+
 static bool fits(const char *word, const char *end, const struct waitframes_frame *f)
 {
+	char text[512];
 	for (const char *bar; word < end; word = bar + 1) {
 		bar = memchr(word, '|', (size_t)(end - word));
 		bar = bar ? bar : end;
 		if (*word == '@' ? glob(word + 1, bar, path_base_name(f->module))
-				 : is_named(f) && glob(word, bar, f->name))
+				 : is_named(f) && glob(word, bar, name_of(f, text, sizeof(text))))
 			return true;
 	}
 	return false;

@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A function, inlined or not.  Both are borrowed. */
+/* A function, inlined or not.  All are borrowed. */
 struct waitframes_frame {
 	const char *name;      /* "": unknown */
 	const char *module;    /* the mapping's file; "": unknown */
+	const char *source;    /* the source file; NULL or "": unknown */
 };
 
 /* So many frames, innermost first, decide. */

@@ -21,8 +21,8 @@ recorded() {
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/perfwaits.py" "$recorded_name.data" waits >"$recorded_name.threads"
 }
 
-# near NAME SITE PERCENT ...: a term for each, from the program's own figures, but for waits whose end
-# is missing in the file
+# near NAME SITE PERCENT ...: a term for each, from the program's own figures.  Waits whose end is missing
+# in the file may be missing
 near() {
 	near_name=$1
 	shift

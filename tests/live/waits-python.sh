@@ -26,4 +26,33 @@ profile 'only: nothing else, but where the thread waits' only.pb.gz "label_share
 run "$CPROF" record -e wall --duration 1 -o w.pb.gz -p "$pid"
 profile 'wall: the same' w.pb.gz "label_share('py::stack', 'exact') > 0.5" "cum('py::sleep_300') > 0.2"
 
+# A worker with an empty queue is idle; one that waits for a condition of its own is not known to be.
+background "$PYTHON" -c '
+import queue, threading
+def wait(): c = threading.Condition(); c.acquire(); c.wait()
+threading.Thread(target=queue.Queue().get, name="worker").start()
+threading.Thread(target=wait, name="own").start()'
+wait_for 60 test -d "/proc/$pid"
+sleep 0.5
+run "$CPROF" record -e off-cpu --duration 1 -o q.pb.gz -p "$pid"
+profile 'a worker that waits for its queue is idle' q.pb.gz \
+	"all(r[2].get('idle') == ('pool' if 'py::Queue.get' in r[0] else None) for r in rows)" \
+	"cum('py::Queue.get') > 0.3" "cum('py::wait') > 0.3"
+
+# Shorter waits end before they are read.
+background "$PYTHON" -c '
+import time
+def short():
+    while True:
+        time.sleep(0.001)
+short()'
+wait_for 60 runs "$pid" "$(readlink -f "$(command -v "$PYTHON")")"
+sleep 0.3
+run "$CPROF" record -e off-cpu --duration 0.5 -o short.pb.gz -p "$pid"
+like err "without Python functions: 'cprof snapshot --repeat' shows" 'short waits: the summary says what helps'
+short_waits() {
+	run "$CPROF" snapshot --repeat 50 --every 10ms -o snap.pb.gz -p "$pid"
+	profile 'it does' snap.pb.gz "cum('py::short') > 0.25"
+}
+attempts 3 short_waits
 finish

@@ -14,8 +14,8 @@
 
 /* Samples with the given values of `lib` below JIT code, of `lib` alone, and of the program.
  * function: the name that the library's frames get; NULL: none. */
-static struct cprof_unnamed missing(const char *lib, const char *function, unsigned in_jit,
-				    unsigned in_lib, unsigned in_prog)
+static struct cprof_unnamed missing_of(const uint8_t *waits, const char *lib, const char *function,
+				       unsigned in_jit, unsigned in_lib, unsigned in_prog)
 {
 	struct engine g;
 	struct names names = { 0 };
@@ -41,10 +41,17 @@ static struct cprof_unnamed missing(const char *lib, const char *function, unsig
 			names.functions.v[names.line_functions.v[f->first_line]].name =
 				strtab_add_cstr(&g.strings, function);
 	}
+	g.options.waits = waits;
 	struct cprof_unnamed u = unnamed_find(&g, &names, 0);
 	names_done(&names);
 	engine_done(&g);
 	return u;
+}
+
+static struct cprof_unnamed missing(const char *lib, const char *function, unsigned in_jit,
+				    unsigned in_lib, unsigned in_prog)
+{
+	return missing_of(NULL, lib, function, in_jit, in_lib, in_prog);
 }
 
 static void is(struct cprof_unnamed u, double percent, const char *what, const char *title)
@@ -73,5 +80,11 @@ int main(void)
 	   "Perl's interpreter");
 	struct cprof_unnamed u = missing("/nowhere/libperl.so", "Perl_runops_standard", 0, 30, 70);
 	tap_ok(!u.remedy, "there is no remedy for Perl");
+	static const uint8_t waits[] = { WAITS_OFF }, none[] = { 0 };
+	u = missing_of(none, "/nowhere/libpython3.so", "_PyEval_EvalFrameDefault", 0, 30, 70);
+	tap_ok(strstr(u.remedy, "-X perf") != NULL, "Python: its option names functions that run");
+	u = missing_of(waits, "/nowhere/libpython3.so", "_PyEval_EvalFrameDefault", 0, 30, 70);
+	tap_ok(strstr(u.remedy, "cprof snapshot --repeat") != NULL,
+	       "snapshots show functions of short waits");
 	return tap_done();
 }

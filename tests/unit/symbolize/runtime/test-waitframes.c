@@ -23,7 +23,7 @@
 #define PYTHON_CALL PYTHON_LIB "py_trampoline_evaluator " PYTHON_LIB "PyObject_Vectorcall " \
 	PYTHON_LIB "_PyEval_EvalFrameDefault "
 
-/* Frames are FILE:NAME, innermost first; FILE: alone has no name. */
+/* Frames are FILE:NAME, innermost first; FILE: alone has no name.  =FILE:NAME has this source. */
 struct scene {
 	const char *name, *stack, *label, *thread;
 };
@@ -47,6 +47,13 @@ static const struct scene scenes[] = {
 	  "[jit]:py::Condition.wait:/usr/lib/python3.12/threading.py " PYTHON_CALL
 	  "[jit]:py::Queue.get:/usr/lib/python3.12/queue.py " PYTHON_CALL
 	  "[jit]:py::worker:/srv/app.py " THREAD, "idle=pool", "" },
+	{ "the same, read from memory", PYTHON_WAIT
+	  "=/usr/lib/python3.12/threading.py:py::Condition.wait " PYTHON_LIB "PyObject_Vectorcall "
+	  "=/usr/lib/python3.12/queue.py:py::Queue.get =/srv/app.py:py::worker "
+	  THREAD, "idle=pool", "" },
+	{ "a queue of the program's own", PYTHON_WAIT
+	  "=/usr/lib/python3.12/threading.py:py::Condition.wait " PYTHON_LIB "PyObject_Vectorcall "
+	  "=/srv/app.py:py::Queue.get =/srv/app.py:py::worker " THREAD, "", "" },
 	{ "a first thread of Python that waits for a result", PYTHON_WAIT
 	  "[jit]:py::Condition.wait:/usr/lib/python3.12/threading.py " PYTHON_CALL
 	  "[jit]:py::Queue.get:/usr/lib/python3.12/queue.py " PYTHON_CALL
@@ -152,7 +159,11 @@ static size_t parse(char *text, struct waitframes_frame *f)
 	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
 		char *colon = strchr(w, ':');
 		*colon = '\0';
-		f[n++] = (struct waitframes_frame){ .name = colon + 1, .module = w };
+		bool has_source = *w == '=';
+		f[n++] = (struct waitframes_frame){
+			.name = colon + 1, .module = has_source ? "" : w,
+			.source = has_source ? w + 1 : NULL,
+		};
 	}
 	return n;
 }
