@@ -13,6 +13,7 @@
 #include "engine/threadcache.h"
 #include "engine/waitcount.h"
 #include "engine/waits-polls.h"
+#include "engine/waits-reason.h"
 #include "labels/samplelabels.h"
 #include "source/record.h"
 #include "stack/stack-args.h"
@@ -354,7 +355,7 @@ static bool is_release(const struct engine *g, const struct record *r, uint32_t 
 {
 	return waits_woken(r, ret_woken) && waits_knows(&g->waits, tid) &&
 	       waits_wants_waker(&g->waits, *ret_woken) &&
-	       waits_reason(&g->waits, r) == WAITS_FOR_LOCK;
+	       waits_reason_of(&g->waits, r) == WAITS_FOR_LOCK;
 }
 
 static void set_locks(struct engine *g, const struct sample_place *at,
@@ -387,7 +388,7 @@ static void feed_wait(struct engine *g, const struct record *r, const struct sam
 		      struct waits_place place)
 {
 	const struct procs_thread *t = at->thread;
-	const struct waits_code *code = waits_code_of(&g->waits, r);
+	const struct waits_code *code = waits_reason_code(&g->waits, r);
 	struct lockread_wait lock = { 0 };
 	uint64_t arg[STACK_ARGS];
 	if (code && code->has_address && g->options.has_locks &&
@@ -420,7 +421,7 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 		return;
 	struct waits_place place = waits_place(g, &at);
 	uint64_t weight = role & WAITS_WAKE ? weight_of(g, r) : 0;
-	place.reason = waits_reason(&g->waits, r);
+	place.reason = waits_reason_of(&g->waits, r);
 	if (role & WAITS_WAKE)
 		waits_wake(&g->waits, woken, weight, place);
 	else if (role & WAITS_CLOCK)

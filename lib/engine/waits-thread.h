@@ -80,16 +80,6 @@ struct waits_code {
 };
 #define WAITS_CODE_MAX 8
 
-/*
- * Functions of the kernel in which threads wait, and for what.  futex(2) serves all locks,
- * conditions and joins; io_schedule() is where the kernel itself counts waits for input and output;
- * clone(2) and its relatives are kernel_clone(), _do_fork() before Linux 5.10.  Without the first
- * one, locks cannot be recognized.
- */
-struct waits_function { const char *name; enum waits_reason reason; bool has_address; };
-#define WAITS_N_FUNCTIONS 7
-extern const struct waits_function waits_function[WAITS_N_FUNCTIONS];
-
 /* A thread that may wait without a stack. */
 struct waits_unread { uint32_t tid; uint64_t began_ns; };
 

@@ -22,6 +22,7 @@
 #include "engine/waits-cut.h"
 #include "engine/waits-looks.h"
 #include "engine/waits-pool.h"
+#include "engine/waits-sum.h"
 #include "source/record.h"
 #include "source/schedpoint.h"
 
@@ -31,14 +32,6 @@
 
 /* The kernel reports this id for a task that has no ids any more. */
 #define NO_TASK UINT32_MAX
-
-const struct waits_function waits_function[WAITS_N_FUNCTIONS] = {
-	{ "do_futex", WAITS_FOR_LOCK, true }, { "futex_wait_multiple", WAITS_FOR_LOCK, false },
-	{ "hrtimer_nanosleep", WAITS_FOR_TIME, false },
-	{ "io_schedule", WAITS_FOR_DISK, false },
-	{ "io_schedule_timeout", WAITS_FOR_DISK, false },
-	{ "kernel_clone", WAITS_FOR_CHILD, false }, { "_do_fork", WAITS_FOR_CHILD, false },
-};
 
 const char *waits_state_name(enum waits_state s)
 {
@@ -84,32 +77,9 @@ struct waits_thread *waits_find(const struct waits *w, uint32_t tid)
 	return at == HASHINDEX_NONE ? NULL : &w->thread.v[at];
 }
 
-const struct waits_code *waits_code_of(const struct waits *w, const struct record *r)
-{
-	for (uint64_t i = 0; i < r->sample.n_callchain; i++)
-		for (size_t k = 0; k < WAITS_CODE_MAX && w->code[k].end; k++)
-			if (r->sample.callchain[i] - w->code[k].start <
-			    w->code[k].end - w->code[k].start)
-				return &w->code[k];
-	return NULL;
-}
-
-enum waits_reason waits_reason(const struct waits *w, const struct record *r)
-{
-	const struct waits_code *code = waits_code_of(w, r);
-	return code ? code->reason : WAITS_FOR_ANYTHING;
-}
-
 bool waits_knows(const struct waits *w, uint32_t tid)
 {
 	return waits_find(w, tid) != NULL;
-}
-
-/* Counts what is in the thread's pool. */
-static void flush_pool(struct waits *w, struct waits_thread *t)
-{
-	if (t->pool)
-		waits_pool_flush(t->pool, t->pid, t->tid, w->count, w->count_ctx);
 }
 
 /* The thread; one that is new is known from that time on.  NULL: no memory. */
@@ -128,7 +98,7 @@ static struct waits_thread *thread_of(struct waits *w, uint32_t pid, uint32_t ti
 		return t;
 	}
 	if (t) {  /* the id was used again, and the EXIT record was lost */
-		flush_pool(w, t);
+		waits_sum_flush(w, t);
 		free_parts(w, t);
 		*t = fresh;
 		return t;
@@ -143,7 +113,7 @@ static struct waits_thread *thread_of(struct waits *w, uint32_t pid, uint32_t ti
 static void remove_thread(struct waits *w, struct waits_thread *t)
 {
 	uint32_t at = (uint32_t)(t - w->thread.v), last = (uint32_t)w->thread.n - 1;
-	flush_pool(w, t);
+	waits_sum_flush(w, t);
 	free_parts(w, t);
 	hashindex_remove(&w->by_tid, hash_u64(t->tid), at);
 	if (at != last) {
@@ -156,115 +126,7 @@ static void remove_thread(struct waits *w, struct waits_thread *t)
 	budget_release(w->budget, sizeof(*t));
 }
 
-/* ---- time ---------------------------------------------------------------------------- */
-
-/* The part of a time that is in the window. */
-static uint64_t in_window(const struct waits *w, uint64_t from_ns, uint64_t to_ns)
-{
-	if (from_ns < w->start_ns)
-		from_ns = w->start_ns;
-	if (to_ns > w->end_ns)
-		to_ns = w->end_ns;
-	return to_ns > from_ns ? to_ns - from_ns : 0;
-}
-
-/* Did the thread compete for a CPU when the recording began? */
-static bool was_ready(const struct waits_thread *t)
-{
-	return t->is == WAITS_UNKNOWN && t->look.to_ns && !t->look.is_waiting;
-}
-
-static enum waits_state state_of(const struct waits *w, const struct waits_thread *t,
-				 struct waits_place at, uint64_t now_ns)
-{
-	if (t->is_new)
-		return WAITS_RUNNABLE;
-	if (t->is_preempted || was_ready(t))
-		return WAITS_PREEMPTED;
-	if (t->is_disk || at.reason == WAITS_FOR_DISK ||
-	    (t->look.is_disk && waits_looks_fit(w, t, &t->look, now_ns)))
-		return WAITS_DISK;
-	return at.reason == WAITS_FOR_TIME ? WAITS_SLEEPING : WAITS_BLOCKED;
-}
-
-static bool is_below(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
-{
-	return now_ns - t->began_ns < w->min_ns;
-}
-
-/* May the wait stand for others, or they for it?  No look shows where a preempted thread is. */
-static bool is_pooled(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
-{
-	return w->is_thinned && t->is == WAITS_OFF_CPU && !t->is_new &&
-	       (t->is_preempted || now_ns - t->began_ns < WAITS_LONG_NS);
-}
-
-static struct waits_pool *pool_of(struct waits *w, struct waits_thread *t)
-{
-	if (!t->pool) {
-		t->pool = calloc(1, sizeof(*t->pool));
-		if (t->pool)
-			budget_charge_always(w->budget, sizeof(*t->pool));
-	}
-	return t->pool;
-}
-
-static void count_pooled(struct waits *w, struct waits_thread *t, const struct waits_piece *p)
-{
-	struct waits_pool *pool = pool_of(w, t);
-	if (pool && waits_pool_add(pool, w->budget, p))
-		return;
-	flush_pool(w, t);
-	if (!pool || !waits_pool_add(pool, w->budget, p))
-		w->count(w->count_ctx, p);
-}
-
-/* The labels of the lock, with its holder if that was read during the wait. */
-static uint32_t locks_of(const struct waits *w, const struct waits_thread *t, struct waits_place at,
-			 uint64_t now_ns)
-{
-	bool is_held = at.locks && waits_looks_fit(w, t, &t->holding, now_ns);
-	return is_held ? t->holding.at.locks : at.locks;
-}
-
-/* Counts the wait up to now_ns.  Torn: its end is unknown. */
-static void count_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bool is_torn)
-{
-	struct waits_piece p = {
-		.pid = t->pid, .tid = t->tid, .is_below = is_below(w, t, now_ns),
-		.ns = in_window(w, t->since_ns, now_ns), .n = !t->is_counted,
-		.is_birth = t->is_new,
-		.at = is_torn ? waits_nowhere : waits_looks_place(w, t, now_ns),
-	};
-	p.at.locks = locks_of(w, t, p.at, now_ns);
-	p.state = state_of(w, t, p.at, now_ns);
-	w->n_torn += is_torn;
-	if (now_ns > t->since_ns)
-		t->since_ns = now_ns;
-	if (!p.ns)
-		return;
-	t->is_counted = true;
-	if (is_pooled(w, t, now_ns))
-		count_pooled(w, t, &p);
-	else
-		w->count(w->count_ctx, &p);
-}
-
-static void add_run(struct waits *w, struct waits_thread *t, uint64_t now_ns)
-{
-	t->ran_ns += in_window(w, t->since_ns, now_ns);
-	if (now_ns > t->since_ns)
-		t->since_ns = now_ns;
-}
-
-static void count_run(struct waits *w, struct waits_thread *t, uint64_t n)
-{
-	struct waits_piece p = { .pid = t->pid, .tid = t->tid, .state = WAITS_RUNNING,
-				 .ns = t->ran_ns, .n = n, .at = t->ran };
-	t->ran_ns = 0;
-	if (p.ns && w->has_clock)
-		w->count(w->count_ctx, &p);
-}
+/* ---- waits and runs --------------------------------------------------------------------- */
 
 static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns,
 		       struct waits_place at)
@@ -288,30 +150,9 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 static void end_run(struct waits *w, struct waits_thread *t, uint64_t time_ns)
 {
 	if (t->is == WAITS_OFF_CPU)
-		count_wait(w, t, time_ns, true);
+		waits_sum_wait(w, t, time_ns, true);
 	else
-		add_run(w, t, time_ns);  /* an unknown thread ran all the time */
-}
-
-/* The code of the waker is that of locks, so that the place of the wait may be unknown. */
-static bool may_be_lock(const struct waits *w, struct waits_place at)
-{
-	return at.reason == WAITS_FOR_LOCK || (w->is_thinned && !waits_is_known(at));
-}
-
-/* A whole wait is counted where another thread ended it. */
-static void count_wake(struct waits *w, const struct waits_thread *t, uint64_t now_ns)
-{
-	const struct waits_place at = waits_looks_place(w, t, now_ns);
-	struct waits_piece p = {
-		.pid = t->pid, .tid = t->tid, .state = WAITS_BLOCKED, .n = t->weight,
-		.is_wake = true, .is_below = is_below(w, t, now_ns), .at = t->waker,
-		.ns = in_window(w, t->began_ns, now_ns) * t->weight,
-	};
-	p.at.locks = at.locks;
-	p.wakee = at.stack;
-	if (waits_is_known(t->waker) && may_be_lock(w, at) && p.ns)
-		w->count(w->count_ctx, &p);
+		waits_sum_run(w, t, time_ns);  /* an unknown thread ran all the time */
 }
 
 /* The thread gets a CPU, or was on one at that time. */
@@ -320,9 +161,9 @@ static void begin_run(struct waits *w, struct waits_thread *t, uint64_t time_ns)
 	if (t->is == WAITS_ON_CPU)
 		w->n_torn++;
 	else
-		count_wait(w, t, time_ns, false);  /* an unknown one waited all the time */
+		waits_sum_wait(w, t, time_ns, false);  /* an unknown one waited all the time */
 	if (t->is == WAITS_OFF_CPU)
-		count_wake(w, t, time_ns);
+		waits_sum_wake(w, t, time_ns);
 	t->is = WAITS_ON_CPU;
 	t->since_ns = time_ns;
 }
@@ -378,7 +219,7 @@ bool waits_wants_waker(const struct waits *w, uint32_t tid)
 {
 	const struct waits_thread *t = waits_find(w, tid);
 	return t && t->is == WAITS_OFF_CPU && !t->is_preempted && !waits_is_known(t->waker) &&
-	       may_be_lock(w, t->at);
+	       waits_sum_may_be_lock(w, t->at);
 }
 
 void waits_wake(struct waits *w, uint32_t tid, uint64_t weight, struct waits_place waker)
@@ -400,7 +241,7 @@ void waits_clock(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 	t->is = WAITS_ON_CPU;
 	t->since_ns = time_ns;
 	t->ran = at;
-	count_run(w, t, 1);
+	waits_sum_count_run(w, t, 1);
 }
 
 static void feed_switch(struct waits *w, const struct record *r)
@@ -439,7 +280,7 @@ static void feed_fork(struct waits *w, const struct record *r)
 static void end_thread(struct waits *w, struct waits_thread *t, uint64_t time_ns)
 {
 	end_run(w, t, time_ns);  /* to end, it must run */
-	count_run(w, t, 0);
+	waits_sum_count_run(w, t, 0);
 	remove_thread(w, t);
 }
 
@@ -509,10 +350,10 @@ static void settle_unknown(struct waits_thread *t)
 void waits_count_until(struct waits *w, struct waits_thread *t, uint64_t time_ns)
 {
 	if (t->is == WAITS_OFF_CPU)
-		count_wait(w, t, time_ns, false);
+		waits_sum_wait(w, t, time_ns, false);
 	else
-		add_run(w, t, time_ns);
-	count_run(w, t, 0);
+		waits_sum_run(w, t, time_ns);
+	waits_sum_count_run(w, t, 0);
 }
 
 void waits_settle(struct waits *w, uint64_t now_ns)
@@ -523,7 +364,7 @@ void waits_settle(struct waits *w, uint64_t now_ns)
 			settle_unknown(t);
 		bool is_known = !t->doubt_ns || t->doubt_ns > now_ns;
 		waits_count_until(w, t, is_known ? now_ns : t->doubt_ns);
-		flush_pool(w, t);
+		waits_sum_flush(w, t);
 	}
 }
 

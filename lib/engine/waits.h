@@ -48,12 +48,6 @@ void waits_done(struct waits *w);
 /* While they are thinned, waits of this length or longer must get a stack by a look. */
 #define WAITS_LONG_NS 10000000u
 
-/* What the thread of SAMPLE r waits for, by the kernel's part of its callchain. */
-enum waits_reason waits_reason(const struct waits *w, const struct record *r);
-
-/* Likewise: the code; NULL: unknown. */
-const struct waits_code *waits_code_of(const struct waits *w, const struct record *r);
-
 /* NULL: it is unknown, or has ended. */
 struct waits_thread *waits_find(const struct waits *w, uint32_t tid);
 

@@ -19,6 +19,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "engine/engine-waits.h"
+#include "engine/waits-reason.h"
 #include "importer/importfiles.h"
 #include "source/perfdata/perfdata.h"
 #include "source/record.h"
@@ -223,11 +224,13 @@ static void find_code(struct importwaits *w, struct engine *g)
 		      "(kernel.kptr_restrict, CAP_SYSLOG)";
 	if (symkernel_open(w->files->host, &names, NULL) < 0)
 		return;
-	for (size_t i = 0; i < WAITS_N_FUNCTIONS; i++)
-		if (symkernel_code(names, waits_function[i].name, &code[n].start, &code[n].end)) {
-			code[n].reason = waits_function[i].reason;
-			code[n++].has_address = waits_function[i].has_address;
+	for (size_t i = 0; i < WAITS_N_FUNCTIONS; i++) {
+		const struct waits_reason_function *f = &waits_reason_function[i];
+		if (symkernel_code(names, f->name, &code[n].start, &code[n].end)) {
+			code[n].reason = f->reason;
+			code[n++].has_address = f->has_address;
 		}
+	}
 	symkernel_close(names);
 	if (n && code[0].reason == WAITS_FOR_LOCK)
 		w->no_locks = NULL;

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "engine/engine-waits.h"
 #include "engine/waits-cut.h"
+#include "engine/waits-reason.h"
 #include "event/evtrace.h"
 #include "recorder/kinds/kind-cpu-functions.h"
 #include "source/record.h"
@@ -176,7 +177,7 @@ static bool find_code(struct kind_session *k)
 	if (!names)
 		return false;
 	for (size_t i = 0; i < WAITS_N_FUNCTIONS; i++) {
-		const struct waits_function *f = &waits_function[i];
+		const struct waits_reason_function *f = &waits_reason_function[i];
 		if (!symkernel_code(names, f->name, &code[n].start, &code[n].end))
 			continue;
 		code[n].reason = f->reason;
