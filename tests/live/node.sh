@@ -17,7 +17,7 @@ line() {
 spinning() {
 	record -- "$NODE" "$js/spin.js" 2000
 	is "$status" 0 'a program that is compiled soon: recorded'
-	profile 'compiled functions have names' n.pb.gz "leaf('^(loop|round)\$') > 0.2" \
+	profile 'compiled functions have names' n.pb.gz "leaf('^(loop|round|once)\$') > 0.3" \
 		"anywhere('^fib\$') > 0.05" "anywhere(r'^\\[jit\\]') < 0.01"
 	profile 'all stacks reach a root' n.pb.gz "roots('^(_start|clone3?|__clone.*)\$') > 0.97"
 }

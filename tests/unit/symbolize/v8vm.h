@@ -40,7 +40,7 @@ struct v8vm {
 	uint64_t one_byte, two_byte, cons, sliced, thin, external;
 	struct cfi *cfi;
 	int fd;                         /* of its library */
-	const char *without;            /* the start of a constant's name that is left out, or NULL */
+	const char *without;            /* the start of a name that is left out, or NULL */
 };
 
 /* Fills v, whose major and without are set; v8vm_done afterwards. */
