@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,50 @@ static void test_stuck(struct remotemem *m, pid_t other)
 		end_process(stuck[i]);
 }
 
+static void become_nobody(int signal_number)
+{
+	(void)signal_number;
+	if (setresuid(NOBODY, NOBODY, NOBODY) < 0)
+		_exit(1);
+}
+
+static void enter_namespace(int signal_number)
+{
+	(void)signal_number;
+	if (unshare(CLONE_NEWUSER) < 0)
+		_exit(1);
+}
+
+static int prepare_changes(void)
+{
+	signal(SIGUSR1, become_nobody);
+	signal(SIGUSR2, enter_namespace);
+	return 0;
+}
+
+/* A process that was trusted, and checked again, becomes another user's. */
+static void test_changed(struct remotemem *m, int how, const char *what)
+{
+	pid_t pid = start_process(0, prepare_changes);
+	bool is_direct = true;
+	for (int i = 0; i < 5; i++, usleep(3000))
+		is_direct &= remotemem_is_direct(m, (uint32_t)pid);
+	tap_ok(is_direct, "a process of this user stays trusted");
+	kill(pid, how);
+	uint64_t end_ns = clock_monotonic_ns() + 10000000000u;
+	bool is_alive = true;
+	while (is_direct && is_alive && clock_monotonic_ns() < end_ns) {
+		is_direct = remotemem_is_direct(m, (uint32_t)pid);
+		is_alive = waitpid(pid, NULL, WNOHANG) == 0;
+	}
+	if (is_alive)
+		tap_ok(!is_direct, "until it %s", what);
+	else
+		tap_skip(what, "it may not");
+	if (is_alive)
+		end_process(pid);
+}
+
 int main(void)
 {
 	int proc = open("/proc", O_PATH | O_CLOEXEC);
@@ -171,6 +216,9 @@ int main(void)
 	if (getuid() == 0) {
 		pid_t other = start_process(NOBODY, NULL);
 		test_reads(m, other, "another user's process");
+		test_changed(m, SIGUSR1, "becomes another user's");
+		if (access("/proc/self/ns/user", F_OK) == 0)
+			test_changed(m, SIGUSR2, "enters another user namespace");
 		test_stuck(m, other);
 		end_process(other);
 	} else {
