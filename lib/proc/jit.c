@@ -152,6 +152,8 @@ void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_
 {
 	struct procs_space *s = &p->space;
 	j->now_ns = time_ns;
+	j->procs = procs;
+	j->at = p;
 	if (!s->jit)
 		return;
 	struct jit_process *x = j->process.v[s->jit - 1];
@@ -172,6 +174,16 @@ void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_
 		return;
 	s->jit_dso = x->generation.v[i - 1].dso;
 	procs_renew(procs, p);
+}
+
+bool jit_prove(struct jit *j, const struct procs_space *space, const uint64_t *pc, size_t n)
+{
+	struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
+	if (!x || !x->live.process || x->has_ended || !j->at || space != &j->at->space ||
+	    jitlive_prove(&x->live, pc, n))
+		return true;
+	procs_renew(j->procs, j->at);
+	return false;
 }
 
 /* ---- layers ---------------------------------------------------------------- */
@@ -427,6 +439,13 @@ void jit_find_frame(struct jit *j, const struct procs_space *space, uint64_t pc,
 		return;
 	ret->frame_words = place.frame_words;
 	ret->is_body = pc - place.start >= place.body_off;
+}
+
+size_t jit_read(struct jit *j, const struct procs_space *space, uint64_t pc, void *buf,
+		size_t n_bytes)
+{
+	struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
+	return x && x->live.process ? livecode_read(x->live.process, pc, buf, n_bytes) : 0;
 }
 
 bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_space *space,

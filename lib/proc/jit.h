@@ -41,6 +41,8 @@ struct jit {
 	uint64_t n_unread;             /* processes with files that were not read completely */
 	uint64_t first_polled;         /* private */
 	uint64_t polled_ns, now_ns;    /* time of the last jit_poll; of the last sample */
+	struct procs *procs;           /* private: of the last jit_at, like at */
+	struct procs_process *at;
 };
 
 void jit_init(struct jit *j, struct budget *budget, struct dso_table *dsos,
@@ -69,6 +71,14 @@ uint32_t jit_dso(struct jit *j, const struct procs_space *space, uint64_t pc);
 bool jit_has_frames(const struct jit *j, const struct procs_space *space);
 void jit_frames(struct jit *j, struct procs_space *space, struct runtime_frame *frame,
 		size_t n);
+
+/* Is the code at n addresses of the last jit_at's process what it was when they were looked up?  If
+ * not, the space has a new state, in which they must be looked up again. */
+bool jit_prove(struct jit *j, const struct procs_space *space, const uint64_t *pc, size_t n);
+
+/* Copies up to n_bytes of JIT code, if it is known; returns how many. */
+size_t jit_read(struct jit *j, const struct procs_space *space, uint64_t pc, void *buf,
+		size_t n_bytes);
 
 /* CFI of the JIT code at pc, in a recording of that architecture; false if none is known. */
 bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_space *space,

@@ -1,23 +1,29 @@
 #include "proc/jitlive.h"
 
+#include "base/hash.h"
 #include "proc/livecode.h"
 #include "proc/procs-space.h"
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/runtime/runtime.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-/*
- * A stack that looks like the thread's last one is not looked up again, nor are its pieces of code
- * proven then.  So all stacks are looked up this often, and livecode.c proves what was met within
- * more than twice that time.
- */
+/* Addresses without code may have it later. */
 #define RENEW_NS 500000000u
+
+/* Which addresses were proven lately, so that livecode.c, which has a lock, is not asked about each
+ * frame of each sample. */
+#define PROVEN_N 1024u
+#define ASKED_MAX 64u
+struct jitlive_proven {
+	uint64_t pc, tick;
+};
 
 void jitlive_done(struct jitlive *l)
 {
 	VEC_FREE(&l->dso);
+	free(l->proven);
 	*l = (struct jitlive){ .process = NULL };
 }
 
@@ -65,12 +71,32 @@ void jitlive_look(struct jitlive *l, struct livecode *all, const struct dso_tabl
 
 bool jitlive_is_renewed(struct jitlive *l, uint64_t now_ns)
 {
-	uint32_t n = livecode_check(l->process);
+	uint32_t n = livecode_check(l->process, &l->tick);
 	if (n == l->n_renewals && now_ns - l->renewed_ns < RENEW_NS)
 		return false;
 	l->n_renewals = n;
 	l->renewed_ns = now_ns;
 	return true;
+}
+
+bool jitlive_prove(struct jitlive *l, const uint64_t *pc, size_t n)
+{
+	uint64_t asked[ASKED_MAX];
+	bool is_same = true;
+	if (!l->proven && !(l->proven = calloc(PROVEN_N, sizeof(*l->proven))))
+		return livecode_prove(l->process, pc, n);
+	for (size_t i = 0, n_asked = 0; i < n; i++) {
+		struct jitlive_proven *k = &l->proven[hash_u64(pc[i]) % PROVEN_N];
+		if (k->pc != pc[i] || k->tick != l->tick) {
+			*k = (struct jitlive_proven){ pc[i], l->tick };
+			asked[n_asked++] = pc[i];
+		}
+		if (n_asked == ASKED_MAX || (n_asked && i + 1 == n)) {
+			is_same &= livecode_prove(l->process, asked, n_asked);
+			n_asked = 0;
+		}
+	}
+	return is_same;
 }
 
 uint32_t jitlive_dso(struct jitlive *l, struct dso_table *dsos, uint32_t pid, uint64_t ino,

@@ -1,6 +1,5 @@
 /*
- * All pieces of code that were met lately are proven together at the first sample after a tick,
- * each other one when it is next met.
+ * The pieces of code in a stack are proven together, each of them once between two ticks.
  *
  * When code is first met, it may have come after the sample.  It is believed to be older only if it
  * is met promptly.  Numbers of compilations do not help: they are given before compiling begins.
@@ -28,9 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stack that is not looked up again because it has not changed is at most that old: jit.c. */
-#define RECENT_NS 1100000000u
-#define STEP_MS 5
+#define STEP_MS 5                       /* while new code appears */
+#define CALM_STEP_MS 10
+#define CALM_NS 1000000000u             /* after the last new code */
 #define STEP_NS_MAX 1000000000u         /* after the last sample */
 #define RETRY_NS 20000000u
 #define TICK_NS_MAX 50000000u           /* of reading, between two ticks */
@@ -54,7 +53,10 @@ struct livecode_process {
 	struct runtime_memory memory;
 	struct livepieces pieces;
 	struct jitcalls calls;
-	uint64_t checked_tick, sampled_ns;
+	uint64_t sampled_ns, changed_ns;        /* the last sample, the last new code */
+	bool is_late;                   /* code was met too late for a sample, at late_tick */
+	uint64_t late_tick;
+	uint32_t n_renewals;            /* because of that */
 	struct { uint64_t pc, tick; } unknown[UNKNOWN_N];
 };
 
@@ -128,15 +130,21 @@ void livecode_tick(struct livecode *l, uint64_t now_ns)
 	pthread_mutex_unlock(&l->lock);
 }
 
+static int step_of(const struct livecode_process *p, uint64_t now_ns)
+{
+	if (p->state == NEW)
+		return p->n_tries ? STEP_MS : -1;
+	if (p->state != OPEN || now_ns - p->sampled_ns >= STEP_NS_MAX)
+		return -1;
+	return now_ns - p->changed_ns < CALM_NS ? STEP_MS : CALM_STEP_MS;
+}
+
 int livecode_timeout_ms(struct livecode *l, uint64_t now_ns)
 {
 	int ms = -1;
 	pthread_mutex_lock(&l->lock);
-	for (size_t i = 0; i < l->process.n && ms < 0; i++) {
-		const struct livecode_process *p = l->process.v[i];
-		if (p->state == OPEN && now_ns - p->sampled_ns < STEP_NS_MAX)
-			ms = STEP_MS;
-	}
+	for (size_t i = 0; i < l->process.n; i++)
+		ms = clock_sooner_ms(ms, step_of(l->process.v[i], now_ns));
 	pthread_mutex_unlock(&l->lock);
 	return ms;
 }
@@ -230,39 +238,54 @@ static void prove(struct livecode_process *p, struct livepiece *const *at, size_
 	livepieces_prove(&p->pieces, &p->memory, at, n, p->all->tick);
 }
 
-static void prove_recent(struct livecode_process *p)
-{
-	struct livepiece *at[LIVEPIECES_PROVE_MAX];
-	size_t n = 0;
-	for (size_t i = 0; i < p->pieces.piece.n; i++) {
-		struct livepiece *one = &p->pieces.piece.v[i];
-		const struct livepiece_code *c = livepieces_code(&p->pieces, one);
-		if (!c || p->all->now_ns - c->met_ns > RECENT_NS)
-			continue;
-		at[n++] = one;
-		if (n == LIVEPIECES_PROVE_MAX) {
-			prove(p, at, n);
-			n = 0;
-		}
-	}
-	if (n)
-		prove(p, at, n);
-}
-
-uint32_t livecode_check(struct livecode_process *p)
+uint32_t livecode_check(struct livecode_process *p, uint64_t *ret_tick)
 {
 	struct livecode *l = p->all;
 	pthread_mutex_lock(&l->lock);
-	if (p->state == OPEN && p->checked_tick != l->tick) {
-		uint64_t begin_ns = clock_monotonic_ns();
-		p->checked_tick = l->tick;
+	if (p->state == OPEN)
 		p->sampled_ns = l->now_ns;
-		prove_recent(p);
-		add_cost(l, begin_ns);
+	if (p->is_late && p->late_tick != l->tick) {
+		/* later samples have the name */
+		p->is_late = false;
+		p->n_renewals++;
 	}
-	uint32_t n = p->pieces.n_renewals;
+	uint32_t n = p->n_renewals + p->pieces.n_renewals;
+	*ret_tick = l->tick;
 	pthread_mutex_unlock(&l->lock);
 	return n;
+}
+
+/* Those of n addresses whose pieces are not proven in this tick; their number. */
+static size_t unproven(struct livecode_process *p, const uint64_t *pc, size_t n,
+		       struct livepiece *at[LIVEPIECES_PROVE_MAX])
+{
+	size_t k = 0;
+	for (size_t i = 0; i < n && k < LIVEPIECES_PROVE_MAX; i++) {
+		struct livepiece *one = livepieces_at(&p->pieces, pc[i]);
+		struct livepiece_code *c = one ? livepieces_code(&p->pieces, one) : NULL;
+		if (!c || c->checked_tick == p->all->tick)
+			continue;
+		/* it is only once in the list */
+		c->checked_tick = p->all->tick;
+		at[k++] = one;
+	}
+	return k;
+}
+
+bool livecode_prove(struct livecode_process *p, const uint64_t *pc, size_t n)
+{
+	struct livepiece *at[LIVEPIECES_PROVE_MAX];
+	struct livecode *l = p->all;
+	pthread_mutex_lock(&l->lock);
+	uint32_t before = p->pieces.n_renewals;
+	uint64_t begin_ns = clock_monotonic_ns();
+	size_t n_at;
+	while (p->state == OPEN && (n_at = unproven(p, pc, n, at)))
+		prove(p, at, n_at);
+	bool is_same = p->pieces.n_renewals == before;
+	add_cost(l, begin_ns);
+	pthread_mutex_unlock(&l->lock);
+	return is_same;
 }
 
 /* ---- addresses --------------------------------------------------------------------------- */
@@ -310,10 +333,22 @@ static struct livepiece *discover(struct livecode_process *p, uint64_t pc)
 		return NULL;
 	c.from_ns = from_of(&c.c);
 	struct livepiece *at = livepieces_add(&p->pieces, &c);
-	if (!at)
+	if (!at) {
 		p->runtime->code->release(&c.c);
-	p->all->stats.n_codes += at != NULL;
+		return NULL;
+	}
+	p->all->stats.n_codes++;
+	p->changed_ns = p->all->now_ns;
 	return at;
+}
+
+/* The code of a piece, proven in this tick; NULL: it is gone. */
+static struct livepiece_code *proven_code(struct livecode_process *p, struct livepiece *at)
+{
+	const struct livepiece_code *c = livepieces_code(&p->pieces, at);
+	if (c && c->checked_tick != p->all->tick)
+		prove(p, &at, 1);
+	return livepieces_code(&p->pieces, at);
 }
 
 static bool find_place(struct livecode_process *p, uint64_t pc, uint64_t time_ns, bool has_name,
@@ -321,20 +356,21 @@ static bool find_place(struct livecode_process *p, uint64_t pc, uint64_t time_ns
 {
 	uint64_t tick = p->all->tick;
 	struct livepiece *at = livepieces_at(&p->pieces, pc);
-	struct livepiece_code *c = at ? livepieces_code(&p->pieces, at) : NULL;
-	if (c && c->checked_tick != tick) {
-		prove(p, &at, 1);
-		c = livepieces_code(&p->pieces, at);
-	}
+	struct livepiece_code *c = at ? proven_code(p, at) : NULL;
 	if (!c) {
 		at = discover(p, pc);
 		c = at ? livepieces_code(&p->pieces, at) : NULL;
 		p->all->stats.lag_ns += at ? clock_monotonic_ns() - time_ns : 0;
 	}
-	p->all->stats.n_late += c && c->from_ns > time_ns;
-	if (!c || c->from_ns > time_ns || (has_name && !name_pc(p, at, pc)))
+	/* the size of a frame is taken from the code that is there now in any case */
+	if (c && has_name && c->from_ns > time_ns) {
+		p->all->stats.n_late++;
+		p->is_late = true;
+		p->late_tick = tick;
 		return false;
-	c->met_ns = p->all->now_ns;
+	}
+	if (!c || (has_name && !name_pc(p, at, pc)))
+		return false;
 	*ret = (struct livecode_place){
 		.start = at->start, .n_bytes = at->end - at->start, .layer = at->layer,
 		.frame_words = c->c.frame_words, .body_off = c->c.body_off,
@@ -393,6 +429,18 @@ void livecode_frames(struct livecode_process *p, struct runtime_frame *frame, si
 							    &frame[i].pc);
 	add_cost(l, begin_ns);
 	pthread_mutex_unlock(&l->lock);
+}
+
+size_t livecode_read(struct livecode_process *p, uint64_t pc, void *buf, size_t n_bytes)
+{
+	size_t n = 0;
+	pthread_mutex_lock(&p->all->lock);
+	struct livepiece *at = p->state == OPEN ? livepieces_at(&p->pieces, pc) : NULL;
+	struct livepiece_code *c = at ? proven_code(p, at) : NULL;
+	if (c)
+		n = livepieces_read(&p->pieces, &p->memory, at, pc, buf, n_bytes);
+	pthread_mutex_unlock(&p->all->lock);
+	return n;
 }
 
 const struct jitcalls *livecode_calls(const struct livecode_process *p)

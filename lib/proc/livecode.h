@@ -58,9 +58,12 @@ void livecode_open(struct livecode_process *p, const struct runtime *runtime, st
 /* The process has ended, or runs another program: its names stay. */
 void livecode_end(struct livecode_process *p);
 
-/* Call it before the samples of the process, at least the first one after each tick.  Returns a
- * number that changes when code has taken the place of other code. */
-uint32_t livecode_check(struct livecode_process *p);
+/* Call it before a sample of the process.  Returns a number that changes when addresses have
+ * another meaning than before.  *ret_tick is that of livecode_tick. */
+uint32_t livecode_check(struct livecode_process *p, uint64_t *ret_tick);
+
+/* Proves the code at n addresses of a sample, once in each tick.  False: some of it has changed. */
+bool livecode_prove(struct livecode_process *p, const uint64_t *pc, size_t n);
 
 struct livecode_place {
 	uint64_t start, n_bytes;        /* of the code */
@@ -81,6 +84,9 @@ bool livecode_has_frames(const struct livecode_process *p);
 
 /* Finds those among n frames, and sets their pc to one that says it. */
 void livecode_frames(struct livecode_process *p, struct runtime_frame *frame, size_t n);
+
+/* Copies up to n_bytes of the code at pc, as livepieces_read. */
+size_t livecode_read(struct livecode_process *p, uint64_t pc, void *buf, size_t n_bytes);
 
 /* What its addresses are called; only while no samples are taken. */
 const struct jitcalls *livecode_calls(const struct livecode_process *p);

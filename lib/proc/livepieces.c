@@ -9,14 +9,17 @@
 #include "base/search.h"
 #include "symbolize/runtime/runtime-memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define CODES_MAX (1u << 20)
+#define COPY_BYTES_MAX (512u << 10)     /* interpreters are large */
 
 static void release_code(struct livepieces *s, uint32_t i)
 {
 	struct runtime_code *c = &s->code.v[i].c;
-	budget_release(s->budget, c->n_held_bytes);
+	budget_release(s->budget, c->n_held_bytes + (s->code.v[i].bytes ? c->n_bytes : 0));
+	free(s->code.v[i].bytes);
 	s->ops->release(c);
 	if (!VEC_PUSH(&s->free_code, i))
 		return;                 /* its element stays unused */
@@ -144,4 +147,34 @@ void livepieces_prove(struct livepieces *s, const struct runtime_memory *memory,
 		if (!is_same)
 			invalidate(s, at[i]);
 	}
+}
+
+/* ---- bytes ------------------------------------------------------------------------------- */
+
+static uint8_t *copy_code(struct livepieces *s, const struct runtime_memory *memory,
+			  const struct runtime_code *c)
+{
+	if (c->n_bytes > COPY_BYTES_MAX || !budget_charge(s->budget, c->n_bytes))
+		return NULL;
+	uint8_t *p = malloc(c->n_bytes);
+	if (p && runtime_memory_read(memory, c->start, p, c->n_bytes))
+		return p;
+	free(p);
+	budget_release(s->budget, c->n_bytes);
+	return NULL;
+}
+
+size_t livepieces_read(struct livepieces *s, const struct runtime_memory *memory,
+		       const struct livepiece *at, uint64_t pc, void *buf, size_t n_bytes)
+{
+	struct livepiece_code *c = livepieces_code(s, at);
+	uint64_t off = pc - c->c.start;
+	if (!c->bytes)
+		c->bytes = copy_code(s, memory, &c->c);
+	if (!c->bytes || off >= c->c.n_bytes)
+		return 0;
+	if (n_bytes > c->c.n_bytes - off)
+		n_bytes = c->c.n_bytes - off;
+	memcpy(buf, c->bytes + off, n_bytes);
+	return n_bytes;
 }

@@ -26,8 +26,8 @@ struct livepiece {
 struct livepiece_code {
 	struct runtime_code c;
 	uint64_t checked_tick;          /* the caller's number of the last proof */
-	uint64_t met_ns;                /* the caller's */
 	uint64_t from_ns;               /* the caller's: it is not known to be older */
+	uint8_t *bytes;                 /* private: the code itself; NULL: not copied yet */
 };
 
 struct livepieces {
@@ -56,5 +56,10 @@ struct livepiece_code *livepieces_code(struct livepieces *s, const struct livepi
 #define LIVEPIECES_PROVE_MAX 32u
 void livepieces_prove(struct livepieces *s, const struct runtime_memory *memory,
 		      struct livepiece *const *at, size_t n, uint64_t tick);
+
+/* Copies up to n_bytes of the code at pc, which is in a piece with code; at first all of it is
+ * copied from the process.  Returns how many; 0: it is too long, or it cannot be read. */
+size_t livepieces_read(struct livepieces *s, const struct runtime_memory *memory,
+		       const struct livepiece *at, uint64_t pc, void *buf, size_t n_bytes);
 
 #endif

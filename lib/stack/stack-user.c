@@ -122,6 +122,9 @@ static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 {
 	const struct lookup *l = ctx;
 	const uint32_t id[] = { l->pid, l->tid };
+	size_t n_known = l->u->jit ? jit_read(l->u->jit, l->space, pc, buf, n_bytes) : 0;
+	if (n_known)
+		return n_known;
 	for (unsigned i = 0; l->u->host && i < 2; i++) {
 		long n = remotemem_read_file(l->u->host->memory, id[i], buf, n_bytes, pc);
 		if (n > 0)

@@ -44,6 +44,7 @@ struct stack_walk_alone {
 #define CACHE_ENTRIES (1u << CACHE_BITS)
 #define ALONE_ENTRIES 4096u
 #define AHEAD_FRAMES 8u
+#define PROVEN_FRAMES 64u
 
 /* In place of a frame id: the address is in no mapping.  Never stored in the cache or the memo,
  * because a new mapping there does not change the space's serial. */
@@ -557,6 +558,22 @@ static uint32_t find_known(struct stack_walk *w, const struct unwind_result *u, 
 	return from;
 }
 
+/* Is JIT code in the stack what it was when its frames became known? */
+static bool is_proven(struct stack_walk *w, const struct procs_space *space,
+		      const struct unwind_result *u)
+{
+	uint64_t pc[PROVEN_FRAMES];
+	bool is_same = true;
+	for (uint32_t i = 0, n = 0; i < u->n; i++) {
+		pc[n++] = exact_pc(&u->frame[i]);
+		if (n < PROVEN_FRAMES && i + 1 < u->n)
+			continue;
+		is_same &= jit_prove(w->user.jit, space, pc, n);
+		n = 0;
+	}
+	return is_same;
+}
+
 /* Replaces frames of interpreted functions.  True: there may be some, so that a frame at the same
  * place is not always the same function. */
 static bool has_bytecode(struct stack_walk *w, struct procs_space *space,
@@ -566,9 +583,11 @@ static bool has_bytecode(struct stack_walk *w, struct procs_space *space,
 		return false;
 	if (!w->bytecode)
 		w->bytecode = calloc(1, sizeof(*w->bytecode));
-	if (w->bytecode)
-		stack_bytecode_apply(w->bytecode, w->user.jit, space, stack_user_serial(space), s,
-				     u);
+	if (!w->bytecode)
+		return true;
+	stack_bytecode_apply(w->bytecode, w->user.jit, space, stack_user_serial(space), s, u);
+	/* if some has been replaced, all is looked up again, in the new state of the space */
+	is_proven(w, space, u);
 	return true;
 }
 
@@ -578,6 +597,15 @@ static void set_callers(const struct stack_walk *w, struct unwind_memo *memo, ui
 {
 	for (uint32_t k = to; k-- > from; node = w->stacks->v[node].parent)
 		memo->caller_id[k] = node;
+}
+
+static bool walk_user(struct stack_walk *w, struct procs_space *space,
+		      struct stack_user_memos *memos, const struct record *r,
+		      struct unwind_result *ret)
+{
+	return stack_user_walk(&w->user, space, r, memos, ret) &&
+	       (!space->jit || !w->user.jit || is_proven(w, space, ret) ||
+		stack_user_walk(&w->user, space, r, memos, ret));
 }
 
 /* The unwinder reports which outer frames are unchanged since the memo; caller_id holds their
@@ -590,7 +618,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	w->mark = (struct stack_marks){ 0 };
 	w->cut_pc = w->cut_cfa = 0;
 	uint64_t n_unsupported = w->user.n_unsupported;
-	if (!stack_user_walk(&w->user, space, r, memos, &u)) {
+	if (!walk_user(w, space, memos, r, &u)) {
 		struct stack_walk_memo *none = NULL;
 		w->is_not_unwound = w->user.n_unsupported != n_unsupported;
 		uint32_t stack = stack_walk_sample(w, space, &none, r);

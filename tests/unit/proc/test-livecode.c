@@ -53,11 +53,14 @@ static void stop(void)
 	hotspotvm_done(&vm);
 }
 
-/* The next drain. */
+/* The next drain, with a sample in the code. */
 static uint32_t tick(void)
 {
+	const uint64_t pc[] = { HOTSPOTVM_CODE + 0x81, HOTSPOTVM_CODE + 0x82 };
+	uint64_t number;
 	livecode_tick(live, clock_monotonic_ns());
-	return livecode_check(process);
+	livecode_prove(process, pc, 2);
+	return livecode_check(process, &number);
 }
 
 /* The innermost function at pc in its layer; "-": unknown. */
@@ -88,6 +91,7 @@ static void names(void)
 	struct livecode_place p;
 	start(1 << 20);
 	uint32_t before = tick();
+	uint64_t number;
 	tap_str(at(HOTSPOTVM_CODE + 0x40, clock_monotonic_ns()), "0 pack.Inner.step",
 		"an inlined method");
 	tap_str(at(HOTSPOTVM_CODE + 0x41, clock_monotonic_ns()), "0 pack.Outer.run", "a method");
@@ -99,11 +103,39 @@ static void names(void)
 	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), -1,
 		"but not if nothing is sampled");
 	tap_ok(tick() == before, "nothing has changed at the next drain");
+	livecode_tick(live, clock_monotonic_ns() + 2 * SECOND_NS);
+	livecode_check(process, &number);
+	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), 10,
+		"later, if there is no new code");
+	stop();
+}
+
+/* What the unwinder reads of the code is copied once, and is not older than the code. */
+static void bytes(void)
+{
+	uint8_t b[8] = { 0 };
+	start(1 << 20);
+	tick();
+	tap_int((int)livecode_read(process, HOTSPOTVM_CODE, b, 8), 0, "code that is not known");
+	put(HOTSPOTVM_CODE + 0x40, 0x11, 1);
+	at(HOTSPOTVM_CODE + 0x40, clock_monotonic_ns());
+	tap_ok(livecode_read(process, HOTSPOTVM_CODE + 0x40, b, 8) == 8 && b[0] == 0x11,
+	       "bytes of the code");
+	tap_int((int)livecode_read(process, HOTSPOTVM_CODE + HOTSPOTVM_CODE_BYTES - 3, b, 8), 3,
+		"up to its end");
+	put(HOTSPOTVM_CODE + 0x40, 0x22, 1);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_ok(livecode_read(process, HOTSPOTVM_CODE + 0x40, b, 8) == 8 && b[0] == 0x11,
+	       "a copy is used as long as the code is the same");
+	replace(34, HOTSPOTVM_INNER);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_int((int)livecode_read(process, HOTSPOTVM_CODE + 0x40, b, 8), 0, "but not longer");
 	stop();
 }
 
 static void replaced(void)
 {
+	const uint64_t old_pc[] = { HOTSPOTVM_CODE + 0x81 };
 	start(1 << 20);
 	uint32_t before = tick();
 	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run", "old code");
@@ -111,6 +143,9 @@ static void replaced(void)
 	put(HOTSPOTVM_BLOB + 84, 0, 4); /* nothing is inlined */
 	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run",
 		"in one drain code is looked at once");
+	tap_ok(livecode_prove(process, old_pc, 1), "also for unchanged stacks");
+	livecode_tick(live, clock_monotonic_ns());
+	tap_ok(!livecode_prove(process, old_pc, 1), "in the next drain they are proven");
 	tap_ok(tick() != before, "at the next drain the change is seen");
 	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "1 pack.Inner.step",
 		"new code is in another layer");
@@ -121,9 +156,8 @@ static void replaced(void)
 	/* later, at an address that nobody has asked for lately */
 	replace(35, HOTSPOTVM_OUTER);
 	livecode_tick(live, clock_monotonic_ns() + 3 * SECOND_NS);
-	livecode_check(process);
 	tap_str(at(HOTSPOTVM_CODE + 0x82, clock_monotonic_ns()), "2 pack.Outer.run",
-		"code that was not met lately is proven when it is met");
+		"code that is not known in the stack is proven when it is looked up");
 	tap_int((int)livecode_stats(live).n_replaced, 2, "both are counted");
 	/* freed: the header is the same, but the memory is another block's, or nobody's */
 	put(HOTSPOTVM_BLOB - 16 + 8, 0, 1);
@@ -136,11 +170,13 @@ static void replaced(void)
 static void late(void)
 {
 	start(1 << 20);
-	tick();
-	uint64_t before_ns = clock_monotonic_ns() - SECOND_NS;
+	uint32_t before = tick();
+	uint64_t number, before_ns = clock_monotonic_ns() - SECOND_NS;
 	tap_str(at(HOTSPOTVM_CODE + 0x81, before_ns), "-",
 		"code that may have come after the sample has no name");
 	tap_int((int)livecode_stats(live).n_late, 1, "it is counted");
+	tap_ok(livecode_check(process, &number) == before, "nothing changes until the next drain");
+	tap_ok(tick() != before, "then it is looked up again");
 	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run",
 		"later samples have it");
 	stop();
@@ -190,6 +226,7 @@ int main(void)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (p == place(HOTSPOTVM_BASE) && memory) {
 		names();
+		bytes();
 		replaced();
 		late();
 		ends();
