@@ -57,10 +57,10 @@ int top_refresh_tables(struct top_state *top, struct err *e)
 	VEC_FREE(&top->functions.rows);
 	VEC_FREE(&top->threads.rows);
 	VEC_FREE(&top->states.rows);
-	int r = top_tally_threads(tally, &top->threads, e);
+	int r = top_tables_threads(tally, &top->threads, e);
 	if (r == 0)
-		r = top_tally_states(tally, top->thread, &top->states, e);
-	return r < 0 ? r : top_tally_functions(tally, top->thread, top->order, &top->functions, e);
+		r = top_tables_states(tally, top->thread, &top->states, e);
+	return r < 0 ? r : top_tables_functions(tally, top->thread, top->order, &top->functions, e);
 }
 
 static int take_events(struct top_state *top, struct err *e)

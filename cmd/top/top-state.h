@@ -10,7 +10,7 @@
 #include "cmd/record/targetopts.h"
 #include "cmd/signals.h"
 #include "cmd/top/top-screen.h"
-#include "cmd/top/top-tally.h"
+#include "cmd/top/top-tables.h"
 #include "cmd/top/top-view.h"
 #include "cprof.h"
 

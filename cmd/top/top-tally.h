@@ -78,19 +78,6 @@ void top_tally_clear(struct top_tally *t);
 int top_tally_add(struct top_tally *t, struct top_tally_part part, uint64_t duration_ns,
 		  struct err *e);
 
-/* Tables of the functions of one thread or TOP_TALLY_ALL, and of the threads.  The caller frees
- * rows. */
-int top_tally_functions(const struct top_tally *t, uint32_t thread, enum top_tally_order order,
-			struct top_tally_table *ret, struct err *e);
-int top_tally_threads(const struct top_tally *t, struct top_tally_table *ret, struct err *e);
-
-/* The time in each state, if the samples have states; the name is the state's. */
-int top_tally_states(const struct top_tally *t, uint32_t thread, struct top_tally_table *ret,
-		     struct err *e);
-
-/* The idle time of the window, shown or not. */
-int64_t top_tally_idle(const struct top_tally *t, uint32_t thread);
-
 /* The time that the window covers. */
 uint64_t top_tally_last_ns(const struct top_tally *t);
 

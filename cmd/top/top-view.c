@@ -90,7 +90,7 @@ static void print_states(struct page *p)
 	const struct top_view *v = p->v;
 	const struct top_tally_table *s = v->states;
 	double last_ns = (double)top_tally_last_ns(v->tally);
-	int64_t idle = top_tally_idle(v->tally, v->thread);
+	int64_t idle = top_tables_idle(v->tally, v->thread);
 	char text[512], share[SCALE_TEXT_MAX];
 	size_t n = 0;
 	if (!v->is_waiting || !s || last_ns <= 0)

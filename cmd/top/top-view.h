@@ -4,7 +4,7 @@
 /* The lines of cprof top: a pure function of the state and the terminal. */
 
 #include "cmd/term.h"
-#include "cmd/top/top-tally.h"
+#include "cmd/top/top-tables.h"
 
 #include <stdbool.h>
 #include <stddef.h>

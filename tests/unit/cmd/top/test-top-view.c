@@ -42,8 +42,8 @@ static char *show(const struct top_tally *t, struct top_view *v, struct term ter
 	v->freq_hz = 999;
 	if (!v->target)
 		v->target = "PID 12";
-	top_tally_functions(t, v->thread, v->order, &functions, &e);
-	top_tally_threads(t, &threads, &e);
+	top_tables_functions(t, v->thread, v->order, &functions, &e);
+	top_tables_threads(t, &threads, &e);
 	v->functions = &functions;
 	v->threads = &threads;
 	term.out = open_memstream(&text, &n);
@@ -264,9 +264,9 @@ static void test_waits(void)
 	ADD(&t, "1,1500000000 [[kernel.kallsyms]] fetch ; tid=1 state=blocked",
 	    "1,500000000 compute ; tid=1 state=running",
 	    "1,4000000000 [[kernel.kallsyms]] worker ; tid=2 state=blocked idle=pool");
-	top_tally_states(&t, TOP_TALLY_ALL, &states, &e);
+	top_tables_states(&t, TOP_TALLY_ALL, &states, &e);
 	tap_ok(states.rows.n == 2 && states.last_sum == 2000000000, "idle time is in no state");
-	tap_int(top_tally_idle(&t, TOP_TALLY_ALL), 4000000000, "but known");
+	tap_int(top_tables_idle(&t, TOP_TALLY_ALL), 4000000000, "but known");
 	v.states = &states;
 	char *text = show(&t, &v, plain, 0, 0);
 	tap_ok(strstr(text, "\n2.00 threads: blocked 75.00%, running 25.00%; "
@@ -277,7 +277,7 @@ static void test_waits(void)
 	free(text);
 	VEC_FREE(&states.rows);
 	t.shows_idle = true;
-	top_tally_states(&t, TOP_TALLY_ALL, &states, &e);
+	top_tables_states(&t, TOP_TALLY_ALL, &states, &e);
 	text = show(&t, &v, plain, 0, 0);
 	tap_ok(strstr(text, "\n6.00 threads: blocked 91.67%, running 8.33%; "
 			    "idle: 4.00 threads, included (i)\n") && strstr(text, "  worker\n"),
