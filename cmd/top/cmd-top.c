@@ -264,6 +264,7 @@ static void top_done(struct top_state *top)
 	VEC_FREE(&top->functions.rows);
 	VEC_FREE(&top->threads.rows);
 	VEC_FREE(&top->states.rows);
+	VEC_FREE(&top->locks.rows);
 	free(top->cache_dir);
 	signals_close(&top->signals);
 	targetopts_done(&top->rec);

@@ -9,13 +9,14 @@
 
 #include <argp.h>
 #include <stdio.h>
+#include <string.h>
 
 /* One file's debug information must not keep the display waiting. */
 #define SYMBOL_TIMEOUT_NS (2 * (uint64_t)CLOCK_SECOND_NS)
 #define LIMIT_BATCH 20u
 
 enum {
-	OPT_BATCH = 700, OPT_WINDOW, OPT_LIMIT, OPT_WALL, OPT_OFF_CPU, OPT_IDLE,
+	OPT_BATCH = 700, OPT_WINDOW, OPT_LIMIT, OPT_WALL, OPT_OFF_CPU, OPT_IDLE, OPT_LOCKS,
 };
 
 static const struct argp_option options[] = {
@@ -24,6 +25,8 @@ static const struct argp_option options[] = {
 	{ "wall", OPT_WALL, NULL, 0,
 	  "All time of the threads, running and waiting: -e wall", 2 },
 	{ "off-cpu", OPT_OFF_CPU, NULL, 0, "Where threads wait: -e off-cpu", 2 },
+	{ "locks", OPT_LOCKS, NULL, 0,
+	  "Which locks threads wait for, and who holds them: -e block with a table of locks", 2 },
 
 	{ NULL, 0, NULL, 0, "Display:", 10 },
 	{ "idle", OPT_IDLE, NULL, 0,
@@ -39,6 +42,15 @@ static const struct argp_option options[] = {
 	FILEMODE_ROW(10),
 	{ 0 }
 };
+
+/* -e mutex has locks, too, and the user may want it alone. */
+static bool has_locks(const struct targetopts *r)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		if (strstr(r->events.v[i], "block") || strstr(r->events.v[i], "mutex"))
+			return true;
+	return false;
+}
 
 static uint64_t parse_time(struct argp_state *state, const char *option, const char *arg)
 {
@@ -61,6 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_BATCH: o->batch = optparse_number(state, "--batch", arg, 1, UINT32_MAX); return 0;
 	case OPT_WALL: add_event(top, state, "wall"); return 0;
 	case OPT_OFF_CPU: add_event(top, state, "off-cpu"); return 0;
+	case OPT_LOCKS: o->wants_locks = top->rec.config.locks = true; return 0;
 	case OPT_IDLE: o->wants_idle = true; return 0;
 	case 'd': o->interval_ns = parse_time(state, "--interval", arg); return 0;
 	case OPT_WINDOW: o->window_ns = parse_time(state, "--window", arg); return 0;
@@ -71,6 +84,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': o->output = arg; return 0;
 	case FILEMODE_KEY: filemode_parse(&o->mode, state, arg); return 0;
 	case ARGP_KEY_END:
+		if (o->wants_locks && !has_locks(&top->rec))
+			add_event(top, state, "block");
 		if (o->limit == UINT64_MAX)
 			o->limit = o->batch ? LIMIT_BATCH : 0;
 		if (o->batch && o->output)

@@ -57,9 +57,12 @@ int top_refresh_tables(struct top_state *top, struct err *e)
 	VEC_FREE(&top->functions.rows);
 	VEC_FREE(&top->threads.rows);
 	VEC_FREE(&top->states.rows);
+	VEC_FREE(&top->locks.rows);
 	int r = top_tables_threads(tally, &top->threads, e);
 	if (r == 0)
 		r = top_tables_states(tally, top->thread, &top->states, e);
+	if (r == 0)
+		r = top_tables_locks(tally, top->thread, &top->locks, e);
 	return r < 0 ? r : top_tables_functions(tally, top->thread, top->order, &top->functions, e);
 }
 
@@ -102,7 +105,7 @@ void top_refresh_draw(struct top_state *top)
 		.is_frozen = top->frozen, .has_ended = top->ended, .wants_help = top->help,
 		.own_cpu = top->own_cpu, .losses = top->losses[top->event],
 		.tally = &top->tally[top->event], .functions = &top->functions,
-		.threads = &top->threads, .states = &top->states,
+		.threads = &top->threads, .states = &top->states, .locks = &top->locks,
 		.is_waiting = ev.is_waiting, .order = top->order, .thread = top->thread,
 		.first = top->first,
 	};

@@ -25,7 +25,7 @@ struct top_options {
 	uint64_t interval_ns, window_ns, symbol_timeout_ns, limit;
 	const char *output;            /* of the key w; NULL: numbered names */
 	struct filemode mode;          /* likewise */
-	bool wants_idle;
+	bool wants_idle, wants_locks;
 };
 
 struct top_state {
@@ -41,7 +41,7 @@ struct top_state {
 	struct top_tally *tally;       /* per event */
 	struct top_view_losses *losses;
 	size_t n_events, event;        /* event: the one shown */
-	struct top_tally_table functions, threads, states;
+	struct top_tally_table functions, threads, states, locks;
 	enum top_tally_order order;
 	uint32_t thread;               /* as in struct top_view, as is first */
 	size_t first;

@@ -1,3 +1,8 @@
+/*
+ * A table is made anew for each refresh and each key: one row per string or thread, of which those
+ * without costs are left out.  So nothing has to be kept in order while costs are added.
+ */
+
 #include "cmd/top/top-tables.h"
 
 #include "base/err.h"
@@ -54,7 +59,14 @@ static int compare_rows(const void *va, const void *vb, void *ctx)
 				     strtab_get(&s->t->strings, b->name));
 }
 
-enum table { BY_FUNCTION, BY_THREAD, BY_STATE };
+enum table { BY_FUNCTION, BY_THREAD, BY_STATE, BY_LOCK };
+
+static const struct top_tally_cells *cells_of(enum table kind, const struct top_tally_cells *cells,
+					      const struct top_tally_cells *states,
+					      const struct top_tally_locks *locks)
+{
+	return kind == BY_STATE ? states : kind == BY_LOCK ? &locks->waiters : cells;
+}
 
 static int make_table(const struct top_tally *t, enum table kind, uint32_t thread,
 		      enum top_tally_order order, struct top_tally_table *ret, struct err *e)
@@ -66,10 +78,13 @@ static int make_table(const struct top_tally *t, enum table kind, uint32_t threa
 	struct top_tally_row *row = calloc(n + 1, sizeof(*row));
 	if (!row)
 		return err_errno(e, ENOMEM, "cannot show what was recorded");
-	add_cells(t, row, kind == BY_STATE ? &t->states : &t->total, by_thread, thread, false);
-	for (size_t i = 0; i < t->steps.n; i++)
-		add_cells(t, row, kind == BY_STATE ? &t->steps.v[i].states : &t->steps.v[i].cells,
-			  by_thread, thread, true);
+	add_cells(t, row, cells_of(kind, &t->total, &t->states, &t->locks), by_thread, thread,
+		  false);
+	for (size_t i = 0; i < t->steps.n; i++) {
+		const struct top_tally_step *p = &t->steps.v[i];
+		add_cells(t, row, cells_of(kind, &p->cells, &p->states, &p->locks), by_thread,
+			  thread, true);
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (row[i].flat == 0 && row[i].cum == 0)
 			continue;
@@ -100,6 +115,36 @@ int top_tables_states(const struct top_tally *t, uint32_t thread, struct top_tal
 		     struct err *e)
 {
 	return make_table(t, BY_STATE, thread, TOP_TALLY_LAST_FLAT, ret, e);
+}
+
+int top_tables_locks(const struct top_tally *t, uint32_t thread, struct top_tally_table *ret,
+		     struct err *e)
+{
+	return make_table(t, BY_LOCK, thread, TOP_TALLY_LAST_FLAT, ret, e);
+}
+
+struct top_tables_lock top_tables_lock(const struct top_tally *t, uint32_t lock)
+{
+	struct top_tables_lock l = { .waiter = TOP_TALLY_ALL };
+	int64_t held = 0, waited = 0;
+	for (size_t i = 0; i < t->locks.waiters.list.n; i++) {
+		const struct top_tally_cell *c = &t->locks.waiters.list.v[i];
+		if (c->name != lock || !is_shown(t, c, TOP_TALLY_ALL))
+			continue;
+		l.n_waiters++;
+		if (c->flat > waited) {
+			waited = c->flat;
+			l.waiter = c->thread;
+		}
+	}
+	for (size_t i = 0; i < t->locks.holders.list.n; i++) {
+		const struct top_tally_cell *c = &t->locks.holders.list.v[i];
+		if (c->thread == lock && c->flat > held) {
+			held = c->flat;
+			l.holder = c->name;
+		}
+	}
+	return l;
 }
 
 int64_t top_tables_idle(const struct top_tally *t, uint32_t thread)

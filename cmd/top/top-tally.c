@@ -73,8 +73,15 @@ int top_tally_init(struct top_tally *t, size_t window, struct err *e)
 	return strtab_init(&t->strings, NULL) < 0 ? no_memory(e) : 0;
 }
 
+static void locks_done(struct top_tally_locks *l)
+{
+	cells_done(&l->waiters);
+	cells_done(&l->holders);
+}
+
 static void step_done(struct top_tally_step *s)
 {
+	locks_done(&s->locks);
 	cells_done(&s->cells);
 	cells_done(&s->states);
 	free(s->part.data);
@@ -85,6 +92,7 @@ void top_tally_clear(struct top_tally *t)
 {
 	cells_done(&t->total);
 	cells_done(&t->states);
+	locks_done(&t->locks);
 	for (size_t i = 0; i < t->steps.n; i++)
 		step_done(&t->steps.v[i]);
 	for (size_t i = 0; i < t->older.n; i++)
@@ -128,6 +136,21 @@ static uint32_t find_thread(struct top_tally *t, const struct model *m, uint32_t
 	return VEC_PUSH(&t->threads, new) ? (uint32_t)t->threads.n - 1 : TOP_TALLY_ALL;
 }
 
+/* of: the sample's thread and time. */
+static bool add_lock(struct top_tally *t, struct top_tally_step *s, const struct model *m,
+		     uint32_t set, struct top_tally_cell of)
+{
+	const char *lock = find_label(m, set, "lock"), *holder = find_label(m, set, "holder");
+	if (!*lock)
+		return true;
+	of.name = strtab_add_cstr(&t->strings, lock);
+	struct top_tally_cell held = of;
+	held.thread = of.name;
+	held.name = strtab_add_cstr(&t->strings, holder);
+	return cells_add(&s->locks.waiters, &of) &&
+	       (!*holder || cells_add(&s->locks.holders, &held));
+}
+
 static bool add_samples(struct top_tally *t, struct top_tally_step *s, const struct model *m,
 			const struct filter *f, const struct rows *r, uint32_t type)
 {
@@ -152,7 +175,8 @@ static bool add_samples(struct top_tally *t, struct top_tally_step *s, const str
 			.thread = thread[set], .is_idle = is_idle, .flat = value,
 			.name = *state ? strtab_add_cstr(&t->strings, state) : 0,
 		};
-		if (*state && !cells_add(&s->states, &of_state))
+		if ((*state && !cells_add(&s->states, &of_state)) ||
+		    !add_lock(t, s, m, set, of_state))
 			return false;
 		struct rows_walk w = rows_begin(r, m, f, i);
 		while (rows_next(&w)) {
@@ -249,7 +273,9 @@ int top_tally_add(struct top_tally *t, struct top_tally_part part, uint64_t dura
 		return no_memory(e);
 	}
 	t->total_ns += duration_ns;
-	if (!cells_join(&t->total, &s.cells) || !cells_join(&t->states, &s.states))
+	if (!cells_join(&t->total, &s.cells) || !cells_join(&t->states, &s.states) ||
+	    !cells_join(&t->locks.waiters, &s.locks.waiters) ||
+	    !cells_join(&t->locks.holders, &s.locks.holders))
 		return no_memory(e);
 	return t->steps.n > t->window ? leave_window(t, e) : 0;
 }

@@ -34,9 +34,14 @@ struct top_tally_cells {
 
 struct top_tally_part { void *data; size_t n_bytes; };
 
+/* The waits for locks that have names: which thread waits for one, and who holds it.  In holders,
+ * the thread of a cell is the string id of the lock, and its name that of the holder. */
+struct top_tally_locks { struct top_tally_cells waiters, holders; };
+
 /* One refresh. */
 struct top_tally_step {
 	struct top_tally_cells cells, states;
+	struct top_tally_locks locks;
 	struct top_tally_part part;    /* the profile; data NULL: no samples */
 	uint64_t duration_ns;
 };
@@ -47,6 +52,7 @@ struct top_tally {
 	struct strtab strings;
 	VEC(struct top_tally_thread) threads;
 	struct top_tally_cells total, states;
+	struct top_tally_locks locks;
 	bool shows_idle;                        /* in tables; may change at any time */
 	VEC(struct top_tally_step) steps;       /* the window, oldest first */
 	size_t window;                          /* its maximum number of steps */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define THREADS_MAX 9u
+#define LOCKS_MAX 9u
 
 struct page {
 	const struct top_view *v;
@@ -132,6 +133,41 @@ static void print_threads(struct page *p, size_t n)
 	}
 }
 
+/* "LOCK  held by NAME/TID, N threads wait, mostly NAME/TID" */
+static void describe_lock(const struct top_tally *t, uint32_t lock, char *text, size_t n_bytes)
+{
+	struct top_tables_lock l = top_tables_lock(t, lock);
+	const struct top_tally_thread *waiter =
+		l.waiter == TOP_TALLY_ALL ? NULL : &t->threads.v[l.waiter];
+	snprintf(text, n_bytes, "%.60s  held by %.40s, %zu thread%s, mostly %.40s/%s",
+		 strtab_get(&t->strings, lock),
+		 l.holder ? strtab_get(&t->strings, l.holder) : "?", l.n_waiters,
+		 l.n_waiters == 1 ? " waits" : "s wait",
+		 waiter ? strtab_get(&t->strings, waiter->name) : "?",
+		 waiter ? strtab_get(&t->strings, waiter->tid) : "?");
+}
+
+static void print_locks(struct page *p, int height)
+{
+	const struct top_view *v = p->v;
+	size_t most = height == 0 ? LOCKS_MAX : (size_t)height / 6;
+	char text[64], name[256], last[SCALE_TEXT_MAX], all[SCALE_TEXT_MAX];
+	if (!v->locks || !v->locks->rows.n || (height && height < 12))
+		return;
+	size_t n = v->locks->rows.n < most ? v->locks->rows.n : most;
+	n = n < LOCKS_MAX ? n : LOCKS_MAX;
+	snprintf(text, sizeof(text), "   LAST     ALL  LOCK  (%zu of %zu)", n, v->locks->rows.n);
+	print_line(p, TERM_DIM, text, NULL);
+	for (size_t i = 0; i < n; i++) {
+		const struct top_tally_row *row = &v->locks->rows.v[i];
+		snprintf(text, sizeof(text), " %6s %7s  ",
+			 scale_percent(row->last_flat, v->locks->last_sum, last),
+			 scale_percent(row->flat, v->locks->sum, all));
+		describe_lock(v->tally, row->name, name, sizeof(name));
+		print_line(p, TERM_PLAIN, text, name);
+	}
+}
+
 static struct scale choose_scale(const struct top_view *v)
 {
 	int64_t min = 0, max = v->functions->sum;
@@ -214,6 +250,7 @@ void top_view_print(const struct top_view *v, const struct term *t, int height, 
 			print_line(&p, TERM_GREEN, text,
 				   strtab_get(&v->tally->strings, thread->name));
 		}
+		print_locks(&p, height);
 		print_functions(&p, height ? 1 : 0, limit);
 	}
 	while (p.left > 1)

@@ -30,6 +30,7 @@ struct top_view {
 	const struct top_tally *tally;
 	const struct top_tally_table *functions, *threads;
 	const struct top_tally_table *states; /* may be NULL */
+	const struct top_tally_table *locks;  /* may be NULL */
 	bool is_waiting;               /* the values are thread time, which has no rate */
 	enum top_tally_order order;
 	uint32_t thread;               /* index of the zoomed thread, or TOP_TALLY_ALL */

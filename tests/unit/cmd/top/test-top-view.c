@@ -33,7 +33,7 @@ static void add(struct top_tally *t, const char *const *line, size_t n)
 static char *show(const struct top_tally *t, struct top_view *v, struct term term, int height,
 		  size_t limit)
 {
-	struct top_tally_table functions = { 0 }, threads = { 0 };
+	struct top_tally_table functions = { 0 }, threads = { 0 }, locks = { 0 };
 	char *text = NULL;
 	size_t n = 0;
 	v->tally = t;
@@ -44,13 +44,16 @@ static char *show(const struct top_tally *t, struct top_view *v, struct term ter
 		v->target = "PID 12";
 	top_tables_functions(t, v->thread, v->order, &functions, &e);
 	top_tables_threads(t, &threads, &e);
+	top_tables_locks(t, v->thread, &locks, &e);
 	v->functions = &functions;
+	v->locks = &locks;
 	v->threads = &threads;
 	term.out = open_memstream(&text, &n);
 	top_view_print(v, &term, height, limit);
 	fclose(term.out);
 	VEC_FREE(&functions.rows);
 	VEC_FREE(&threads.rows);
+	VEC_FREE(&locks.rows);
 	return text;
 }
 
@@ -287,6 +290,35 @@ static void test_waits(void)
 	top_tally_done(&t);
 }
 
+/* Locks: the most contended one first, with those who hold it and wait for it. */
+static void test_locks(void)
+{
+	struct top_tally t;
+	struct term plain = { 0 };
+	struct top_view v = { .thread = TOP_TALLY_ALL, .is_waiting = true };
+	top_tally_init(&t, 1, &e);
+	ADD(&t, "1,9000000000 wait ; tid=1 thread_name=one state=blocked lock=old holder=x/5");
+	ADD(&t, "1,1000000000 wait ; tid=1 thread_name=one state=blocked lock=few",
+	    "1,2000000000 wait ; tid=1 thread_name=one state=blocked lock=many holder=a/7",
+	    "1,1000000000 wait ; tid=2 thread_name=two state=blocked lock=many holder=b/8",
+	    "1,5000000000 wait ; tid=3 thread_name=three state=blocked idle=pool lock=many",
+	    "1,1000000000 wait ; tid=2 thread_name=two state=blocked");
+	char *text = show(&t, &v, plain, 0, 0);
+	tap_ok(strstr(text, "  LOCK  (3 of 3)\n 75.00%  23.08%  many  held by a/7, 2 threads wait, "
+			    "mostly one/1\n") != NULL, "first the lock that most time is waited for");
+	tap_ok(strstr(text, " 25.00%   7.69%  few  held by ?, 1 thread waits, mostly one/1\n") &&
+	       strstr(text, "     0%  69.23%  old  held by x/5"), "and the others");
+	free(text);
+	text = show(&t, &v, plain, 10, 0);
+	tap_ok(!strstr(text, "  LOCK  "), "a small screen belongs to the functions");
+	free(text);
+	v.thread = 1;
+	text = show(&t, &v, plain, 0, 0);
+	tap_ok(strstr(text, "  LOCK  (1 of 1)\n   100%") != NULL, "of one thread");
+	free(text);
+	top_tally_done(&t);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -296,5 +328,6 @@ int main(void)
 	test_hostile();
 	test_profile();
 	test_waits();
+	test_locks();
 	return tap_done();
 }
