@@ -403,6 +403,16 @@ static void feed_wait(struct engine *g, const struct record *r, const struct sam
 		waits_lock(&g->waits, t->tid, &lock);
 }
 
+/* The thread that ends a wait for a mutex has held it.  What was read during the wait says more:
+ * who had it when the wait began. */
+static void note_release(struct engine *g, const struct record *r, uint32_t waker, uint32_t woken)
+{
+	const struct waits_thread *t = waits_find(&g->waits, woken);
+	if (g->options.has_locks && t && lockread_is_mutex(&t->lock) &&
+	    !waits_looks_fit(&g->waits, t, &t->holding, r->time_ns))
+		engine_add_holder(g, t->pid, woken, r->time_ns, r->time_ns, waker);
+}
+
 /* A sample that says where its thread waits or runs. */
 static void feed_place(struct engine *g, const struct record *r, unsigned role)
 {
@@ -422,9 +432,10 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 	struct waits_place place = waits_place(g, &at);
 	uint64_t weight = role & WAITS_WAKE ? weight_of(g, r) : 0;
 	place.reason = waits_reason_of(&g->waits, r);
-	if (role & WAITS_WAKE)
+	if (role & WAITS_WAKE) {
+		note_release(g, r, tid, woken);
 		waits_wake(&g->waits, woken, weight, place);
-	else if (role & WAITS_CLOCK)
+	} else if (role & WAITS_CLOCK)
 		waits_clock(&g->waits, pid, tid, r->time_ns, place);
 	else
 		feed_wait(g, r, &at, place);

@@ -42,6 +42,13 @@ bool lockread_wait(const uint64_t arg[3], struct lockread_wait *ret)
 	return true;
 }
 
+/* glibc's conditions and semaphores wait by FUTEX_WAIT_BITSET. */
+bool lockread_is_mutex(const struct lockread_wait *w)
+{
+	return inherits_priority(w) || w->value & FUTEX_WAITERS ||
+	       (command(w) == FUTEX_WAIT && w->value == LOCKED_WITH_WAITERS);
+}
+
 uint32_t lockread_holder(const struct lockread_wait *w, const uint32_t word[LOCKREAD_WORDS])
 {
 	uint32_t lock = word[WORD_LOCK];

@@ -21,6 +21,9 @@ struct lockread_wait {
 /* By the first three arguments of futex(2).  False: the call does not wait. */
 bool lockread_wait(const uint64_t arg[3], struct lockread_wait *ret);
 
+/* Does it wait for a mutex, so that the thread that wakes it held it?  By the arguments alone. */
+bool lockread_is_mutex(const struct lockread_wait *w);
+
 /* What is read at the address: enough for a mutex of glibc. */
 #define LOCKREAD_WORDS 5u
 

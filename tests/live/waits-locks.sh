@@ -61,6 +61,23 @@ released() {
 	rm -f m.*.pb.gz
 }
 
+# They end before their holder can be read: it is the thread that has ended them.
+short_waits() {
+	run "$CPROF" record -e mutex,block --locks -o s.pb.gz -- "$PROG/lockers" 100 1
+	grep -q tracefs err && return 0
+	profile 'short waits for mutexes have the holder that released them' s.block.pb.gz \
+		"labels('holder') == {'holder/$(word holder)'}" \
+		"all(part(lambda r: n in r[0] and 'holder' in r[2]) == cum(n) > 0 for n in '$sites'.split())"
+	rm -f s.*.pb.gz
+}
+
+live() {
+	run "$CPROF" top --batch 1 -d 600ms --locks -- "$PROG/lockers" 10000 8
+	is "$status" 0 'cprof top --locks'
+	like out '^ +[0-9.]+% +[0-9.]+%  table\+8  held by holder/[0-9]+, 1 thread waits, mostly waiter/[0-9]+$' \
+		'shows each lock, who holds it and who waits'
+}
+
 attached() {
 	background "$PROG/lockers" 10000 30
 	sleep 0.2
@@ -100,8 +117,10 @@ refused 1 'no event measures waits for locks' 'without such an event' \
 refused 1 'samples have only together with copies' 'without registers' \
 	record -e block --call-graph fp --locks -- true
 attempts 3 launched
+attempts 3 live
 if is_root; then
 	attempts 3 released
+	attempts 3 short_waits
 	attempts 3 attached
 	if unshare --pid --fork true 2>/dev/null; then
 		attempts 3 in_namespace

@@ -65,6 +65,22 @@ static void test_words(void)
 	tap_int(holder(private, 79 | FUTEX_WAITERS, WORDS(3)), 0, "or nobody");
 }
 
+/* Is the one that wakes the holder? */
+static void test_kinds(void)
+{
+	const uint32_t private = FUTEX_WAIT | FUTEX_PRIVATE_FLAG;
+	const struct { const char *name; struct lockread_wait w; bool is_mutex; } c[] = {
+		{ "a mutex of glibc, Rust or Go", { 16, private, 2 }, true },
+		{ "priority inheritance", { 16, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0 }, true },
+		{ "a robust mutex", { 16, private, 79 | FUTEX_WAITERS }, true },
+		{ "a condition", { 16, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, 2 }, false },
+		{ "a join", { 16, private, 4711 }, false },
+		{ "a semaphore", { 16, private, 0 }, false },
+	};
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++)
+		tap_ok(lockread_is_mutex(&c[i].w) == c[i].is_mutex, "%s", c[i].name);
+}
+
 /* The mutex of this C library. */
 static void test_mutex(void)
 {
@@ -91,6 +107,7 @@ int main(void)
 {
 	test_calls();
 	test_words();
+	test_kinds();
 	test_mutex();
 	return tap_done();
 }
