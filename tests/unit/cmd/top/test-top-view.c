@@ -305,7 +305,7 @@ static void test_locks(void)
 	    "1,1000000000 wait ; tid=2 thread_name=two state=blocked");
 	char *text = show(&t, &v, plain, 0, 0);
 	tap_ok(strstr(text, "  LOCK  (3 of 3)\n 75.00%  23.08%  many  held by a/7, 2 threads wait, "
-			    "mostly one/1\n") != NULL, "first the lock that most time is waited for");
+			    "mostly one/1\n") != NULL, "first the lock most waited for");
 	tap_ok(strstr(text, " 25.00%   7.69%  few  held by ?, 1 thread waits, mostly one/1\n") &&
 	       strstr(text, "     0%  69.23%  old  held by x/5"), "and the others");
 	free(text);
