@@ -45,6 +45,11 @@ const struct optwords optsets_go_labels = {
 		      { "off", CPROF_GO_LABELS_OFF }),
 };
 
+const struct optwords optsets_fault_unit = {
+	.name = "fault-unit",
+	.word = WORDS({ "count", false, " (the default)" }, { "bytes", true, " of their pages" }),
+};
+
 const struct optwords optsets_stop = {
 	.name = "stop",
 	.word = WORDS({ "never", CPROF_STOP_NEVER, " (the default)" },
@@ -133,6 +138,6 @@ const struct optwords *const optwords_sets[] = {
 	&optsets_import_labels, &optsets_import_waits, &optsets_demangle, &optsets_debuginfod,
 	&optsets_control,
 	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,
-	&optsets_from, &optsets_consumers, &optsets_to, &optsets_stop, &optsets_interpreter,
-	&optsets_go_format, &optsets_go_labels, NULL
+	&optsets_from, &optsets_consumers, &optsets_to, &optsets_fault_unit, &optsets_stop,
+	&optsets_interpreter, &optsets_go_format, &optsets_go_labels, NULL
 };

@@ -205,6 +205,7 @@ struct cprof_config {
 	bool no_runtime_names;         /* do not read names from the memory of language runtimes */
 	enum cprof_go_labels go_labels;
 	bool go_ids;                   /* the number of the goroutine is a label, too */
+	bool page_bytes;               /* page faults count as the bytes of a page */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -246,6 +247,7 @@ struct cprof_event_stats {
 	/* The profile is what the targets were doing at one moment, or at some moments: n_samples
 	 * threads or goroutines, and for how long they had waited then. */
 	bool is_snapshot;
+	uint64_t unit_each;            /* what an event counts for in value: a page's bytes, or 1 */
 };
 
 struct cprof_stats {
@@ -303,6 +305,9 @@ struct cprof_stats {
 	const char *go_not_exact;      /* why labels are late; borrowed from the recorder, or "" */
 	uint64_t n_go_unsupported;     /* Go programs whose layout is unknown, and */
 	const char *go_unsupported;    /* the version of one; likewise */
+	/* With page_bytes: huge pages that page faults of all programs got meanwhile; each counts
+	 * as a small one. */
+	uint64_t n_huge_pages;
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

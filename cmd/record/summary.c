@@ -107,6 +107,12 @@ static bool has_waits(const struct summary *s)
 	return false;
 }
 
+/* Two digits, but never an exponent. */
+static void print_share(FILE *to, double percent)
+{
+	fprintf(to, percent < 99.5 ? ", %.2g %% of its time" : ", %.0f %% of its time", percent);
+}
+
 static void print_cost(const struct summary *s, FILE *to, const struct cprof_stats *st)
 {
 	char own[UNITS_TEXT_MAX], cost[UNITS_TEXT_MAX];
@@ -117,8 +123,7 @@ static void print_cost(const struct summary *s, FILE *to, const struct cprof_sta
 			units_duration_text(st->cost_ns, cost));
 		/* What waits uses little CPU time, so that a share of it would mean nothing. */
 		if (st->cpu_used_known && st->cpu_used_ns && !has_waits(s))
-			fprintf(to, ", %.2g %% of its time",
-				100.0 * (double)st->cost_ns / (double)st->cpu_used_ns);
+			print_share(to, 100.0 * (double)st->cost_ns / (double)st->cpu_used_ns);
 	}
 	fputc('\n', to);
 }
@@ -204,6 +209,8 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	else if (ev.is_clock)
 		fprintf(to, ", %s of CPU time",
 			units_duration_text(scaled(ev.value, ev.scale), text));
+	else if (ev.unit_each > 1)
+		fprintf(to, ", %s of memory", units_size_text(scaled(ev.value, ev.scale), text));
 	else
 		fprintf(to, ", standing for %" PRIu64 " events", scaled(ev.value, ev.scale));
 	double percent = cprof_coverage_percent(s->recorder, i);

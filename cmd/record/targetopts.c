@@ -15,7 +15,7 @@ enum {
 	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
 	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_REALTIME, OPT_CHILDREN,
 	OPT_NO_COMMAND_LINE, OPT_THREADS, OPT_NO_BPF, OPT_OFF_CPU_MIN, OPT_SWITCH_RATE,
-	OPT_RUNTIME_NAMES,
+	OPT_RUNTIME_NAMES, OPT_GROWTH, OPT_UNIT,
 };
 
 static const struct argp_option options[] = {
@@ -38,6 +38,9 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Events:", 2 },
 	{ "event", 'e', "EVENT[,EVENT...]", 0,
 	  "What to sample (see cprof list); default: cycles, or cpu-clock without a PMU", 2 },
+	{ "growth", OPT_GROWTH, NULL, 0,
+	  "Sample where memory grows: bytes of the pages that are used for the first time", 2 },
+	{ "unit", OPT_UNIT, "UNIT", 0, "What page faults are counted in: {fault-unit}", 2 },
 	{ "freq", 'F', "HZ", 0, "Samples per second and CPU, or max; default: 999", 2 },
 	{ "count", 'c', "PERIOD", 0,
 	  "One sample every PERIOD events (ns for clocks); a time, 1ms, for clocks and waits", 2 },
@@ -119,6 +122,8 @@ static void check_target(const struct targetopts *o, struct argp_state *state)
 		argp_error(state, "--user and --kernel exclude each other");
 }
 
+static char growth[] = "page-faults/unit=bytes,name=growth/";
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct targetopts *o = state->input;
@@ -133,6 +138,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'e':
 		optparse_append(state, arg, &o->events.v, &o->events.n, &o->events.cap);
+		break;
+	case OPT_GROWTH:
+		optparse_append(state, growth, &o->events.v, &o->events.n, &o->events.cap);
+		break;
+	case OPT_UNIT:
+		c->page_bytes = optwords_parse(&optsets_fault_unit, state, "--unit", arg);
 		break;
 	case 'a': c->all_processes = true; break;
 	case 'C':

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate *ret_kind,
 				uint64_t *ret_rate)
@@ -71,10 +72,23 @@ bool evspec_is_mark(const struct evspec *s)
 	return s->kind != EVSPEC_COUNTER;
 }
 
+bool evspec_use_bytes(struct evspec *s)
+{
+	bool is_fault = s->type == PERF_TYPE_SOFTWARE && !s->waiting &&
+			(s->config == PERF_COUNT_SW_PAGE_FAULTS ||
+			 s->config == PERF_COUNT_SW_PAGE_FAULTS_MIN ||
+			 s->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ);
+	if (is_fault)
+		s->bytes_each = (uint64_t)sysconf(_SC_PAGESIZE);
+	return is_fault;
+}
+
 uint64_t evspec_default_period(const struct evspec *s)
 {
 	if (evspec_is_mark(s))
 		return 1;
+	if (s->bytes_each)
+		return 101;  /* prime, too; programs that grow have many */
 	if (s->type != PERF_TYPE_SOFTWARE || s->is_clock)
 		return 0;
 	switch (s->config) {
@@ -148,7 +162,7 @@ void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
 		ret_type[i] = isalnum((unsigned char)s->name[i])
 			? (char)tolower((unsigned char)s->name[i]) : '_';
 	ret_type[n] = '\0';
-	*ret_unit = "count";
+	*ret_unit = s->bytes_each ? "bytes" : "count";
 }
 
 void evspec_file_part(const struct evspec *s, char ret_part[EVSPEC_NAME_MAX])

@@ -71,6 +71,7 @@ struct evspec {
 	uint64_t quantum_ns;           /* waits are counted in whole quanta; 0: the session's */
 	bool has_switches;             /* with a record for each switch from and to a task */
 	bool has_raw;                  /* samples have the tracepoint's data */
+	uint64_t bytes_each;           /* a page fault counts as so many bytes; 0: as one event */
 	bool is_clock;                 /* cpu-clock, task-clock: counts nanoseconds */
 	bool by_default;               /* chosen by cprof: may be replaced by a software clock */
 	enum evspec_rate rate_kind;
@@ -107,6 +108,7 @@ bool evspec_is_mark(const struct evspec *s);
  */
 uint64_t evspec_default_period(const struct evspec *s);
 
+bool evspec_use_bytes(struct evspec *s);  /* false: it is no event of page faults */
 /* Is it a member of a group that only counts while its leader samples? */
 bool evspec_is_member(const struct evspec_list *l, size_t i);
 
@@ -119,7 +121,7 @@ const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate
 const char *evspec_time_problem(const char *text, uint64_t *ret_ns);
 
 /* The event's sample type in a profile, without modifiers: "cpu"/"nanoseconds" for clocks,
- * otherwise the name in [a-z0-9_] and "count" ("l1_dcache_load_misses"). */
+ * otherwise the name in [a-z0-9_] and "count" ("l1_dcache_load_misses") or "bytes". */
 void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
 			const char **ret_unit);
 

@@ -26,6 +26,7 @@
 
 static const char advice_terms[] =
 	"terms are period=N, freq=HZ, freq=max, name=WORD, call-graph=dwarf|fp|no, stack-size=N; "
+	"page faults have unit=bytes; "
 	"other fields of a PMU event are written cpu/FIELD=N/, or go into a raw code rHEX";
 
 /* ---- terms of every event --------------------------------------------------------------- */
@@ -125,6 +126,19 @@ static int stack_term(const struct evcursor *p, struct evcursor_span value, stru
 	return 0;
 }
 
+static int unit_term(const struct evcursor *p, struct evcursor_span value, struct evspec *s)
+{
+	char shown[EVCURSOR_SHOWN_MAX + 1];
+	evcursor_shown(p, value, shown);
+	if (strcmp(shown, "bytes") != 0)
+		return evcursor_complain(p, EINVAL, value.from, "it is bytes", "bad unit '%s'",
+					shown);
+	if (!evspec_use_bytes(s))
+		return evcursor_complain(p, EINVAL, value.from, "page-faults can: see --growth",
+					"'%s' cannot be counted in bytes", s->name);
+	return 0;
+}
+
 struct term {
 	const char *text;            /* what key and value are offsets into: the user's text, or
 				      * sysfs' */
@@ -155,6 +169,8 @@ static int common_term(struct evcursor *p, const struct term *t, struct evspec *
 		r = callgraph_term(p, t->value, s);
 	else if (key_is(t, "stack-size"))
 		r = stack_term(p, t->value, s);
+	else if (key_is(t, "unit") && !p->is_pmu)
+		r = unit_term(p, t->value, s);
 	else
 		return 0;
 	return r < 0 ? r : 1;
@@ -374,7 +390,7 @@ static void name_by_terms(struct evcursor *p, size_t open, size_t end)
 	int n = snprintf(name, sizeof(name), "%.*s/", (int)(sizeof(name) - 8), s->name);
 	for (size_t i = open + 1; i < end;) {
 		static const char *const others[] = { "period", "freq", "name", "call-graph",
-						      "stack-size" };
+						      "stack-size", "unit" };
 		struct term t;
 		bool passed = false;
 		size_t next = take_term(p->text, i, end, &t);

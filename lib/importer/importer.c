@@ -484,7 +484,8 @@ static void wait_stats(const struct cprof_importer *m, size_t i, struct cprof_ev
 	const struct importer_event *ie = &m->event[i];
 	*ret = (struct cprof_event_stats){
 		.name = ie->spec.name, .file_part = ie->file_part,
-		.sample_type = ie->sample_type, .unit = ie->unit, .is_waiting = true,
+		.sample_type = ie->sample_type, .unit = ie->unit, .unit_each = 1,
+		.is_waiting = true,
 		.period = 1, .n_samples = ev->n_samples, .value = ev->value,
 		.n_lost = ev->n_samples ? ev->n_lost : 0,
 		.n_lost_target = ev->n_samples ? ev->n_lost : 0, .no_stack_ns = ev->no_stack_ns,
@@ -504,7 +505,7 @@ void cprof_importer_event_stats(struct cprof_importer *m, size_t i, struct cprof
 	*ret = (struct cprof_event_stats){
 		.name = ie->spec.name, .file_part = ie->file_part,
 		.sample_type = ie->sample_type, .unit = ie->unit,
-		.is_clock = ie->spec.is_clock,
+		.is_clock = ie->spec.is_clock, .unit_each = 1,
 		.freq_hz = attr->freq ? attr->sample_freq : 0,
 		.period = attr->freq ? 0 : attr->sample_period,
 		.n_samples = is_shown ? ev->n_samples : 0, .value = is_shown ? ev->value : 0,

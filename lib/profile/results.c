@@ -189,7 +189,8 @@ int results_write(const struct results_profile *p,
 			.comment = (const char *const *)comments.list.v,
 			.n_comments = comments.list.n, .optional_labels = p->optional_labels,
 			.number = p->number, .n_numbers = p->n_numbers, .is_count = p->is_count,
-			.level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting, .scale = p->ev->scale,
+			.level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting,
+			.scale = p->ev->scale * (double)p->ev->unit_each,
 		};
 		r = export_write(p->engine, p->names, p->event, &info, write, ctx, e);
 	}

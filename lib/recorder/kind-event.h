@@ -29,6 +29,7 @@ struct kind_event {
 	uint64_t rate;                  /* as opened */
 	uint64_t period;                /* amount of samples that carry none; 0: it varies */
 	const char *pmu;                /* value of its label pmu; NULL: none */
+	uint64_t unit_each;             /* what an event counts for in unit, in files; 0: 1 */
 	double count_scale;             /* a count times this is one count_unit; 0: none */
 	const char *count_unit;
 	unsigned precise_asked;

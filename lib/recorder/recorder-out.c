@@ -43,12 +43,13 @@ int recorder_look_up_names(struct cprof_recorder *rec, struct err *e)
 static uint64_t reported_period(const struct cprof_recorder *rec, size_t event,
 			       const struct cprof_event_stats *ev)
 {
-	uint64_t quantum_ns = rec->session.event[recorder_first_variant(rec, event)].quantum_ns;
+	size_t first = recorder_first_variant(rec, event);
+	uint64_t quantum_ns = rec->session.event[first].quantum_ns;
 	if (quantum_ns)
 		return quantum_ns;
-	uint64_t asked = rec->period ? rec->period[recorder_first_variant(rec, event)] : 0;
+	uint64_t asked = rec->period ? rec->period[first] : 0;
 	if (asked && !ev->n_rate_cuts)
-		return asked;
+		return asked * ev->unit_each;
 	return ev->period ? ev->period : ev->n_samples ? ev->value / ev->n_samples : 1;
 }
 

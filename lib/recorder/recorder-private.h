@@ -47,6 +47,7 @@ struct cprof_recorder {
 	struct names names;
 	uint32_t names_compactions;    /* the engine's gc.tables.n_runs that names belong to */
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
+	uint64_t huge_pages_before, n_huge_pages;  /* if an event is in bytes: see hugepages.h */
 	uint64_t cpu_before_ns;        /* CPU time of the process when the recorder was created */
 	bool counted;                  /* counters were read for a snapshot */
 	bool engine_ready, names_ready, started, stopped;
@@ -71,6 +72,9 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 
 /* Looks up the names of all frames that samples have.  -ENOMEM with e set. */
 int recorder_look_up_names(struct cprof_recorder *rec, struct err *e);
+
+/* Are page faults counted as bytes? */
+bool recorder_counts_bytes(const struct cprof_recorder *rec);
 
 /* The statistics of one event of the session; one of the user's events may have several. */
 void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,

@@ -22,6 +22,14 @@ size_t cprof_recorder_n_events(const struct cprof_recorder *rec)
 	return rec->session.n_outputs;
 }
 
+bool recorder_counts_bytes(const struct cprof_recorder *rec)
+{
+	for (size_t i = 0; i < rec->session.n_events; i++)
+		if (rec->session.event[i].unit_each > 1)
+			return true;
+	return false;
+}
+
 void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 			    struct cprof_event_stats *ret)
 {
@@ -29,14 +37,15 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 	const struct kind_event *k = &rec->session.event[i];
 	const struct engine_event *ev = &rec->engine.event[i];
 	const struct perf_event_attr *attr = source_attr(rec->session.source, i);
+	const uint64_t each = k->unit_each ? k->unit_each : 1;
 	*ret = (struct cprof_event_stats){
 		.name = k->name, .file_part = k->file_part, .sample_type = k->sample_type,
 		.unit = k->unit, .is_clock = k->is_clock, .is_waiting = k->waits,
 		.group = k->group,
 		.count_scale = k->count_scale, .count_unit = k->count_unit,
 		.given_up_kernel = k->given_up_kernel,
-		.freq_hz = k->is_freq ? k->rate : 0, .period = k->is_freq ? 0 : k->rate,
-		.n_samples = ev->n_samples, .value = ev->value, .n_lost = we->n_lost,
+		.freq_hz = k->is_freq ? k->rate : 0, .period = k->is_freq ? 0 : k->rate * each,
+		.n_samples = ev->n_samples, .value = ev->value * each, .n_lost = we->n_lost,
 		.n_lost_shown = ev->n_lost, .n_lost_records = ev->n_lost_in_ring,
 		.n_lost_by_pmu = ev->n_lost_records - ev->n_lost_in_ring,
 		.n_lost_counted = we->count.has_lost ? we->count.n_lost : 0,
@@ -47,12 +56,12 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 		.n_foreign = ev->n_foreign, .no_stack_ns = ev->no_stack_ns,
 		.n_unsampled = ev->n_unsampled,
 		.n_throttles = ev->n_throttles, .throttled_ns = ev->throttled_ns,
-		.counted = we->count.value,
+		.counted = we->count.value * each,
 		.counted_target = !rec->session.was_cpu,
 		.time_enabled_ns = we->count.time_enabled_ns,
 		.time_running_ns = we->count.time_running_ns,
 		.precise = attr ? attr->precise_ip : 0, .precise_asked = k->precise_asked,
-		.scale = 1, .is_snapshot = rec->kind->snapshot,
+		.unit_each = each, .scale = 1, .is_snapshot = rec->kind->snapshot,
 	};
 	if (rec->config.scale && ret->time_running_ns &&
 	    ret->time_running_ns < ret->time_enabled_ns)
@@ -138,6 +147,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 	all.n_scope_changes = rec->session.changes.n;
 	all.n_readers = rec->readers.n > 1 ? rec->readers.n : 1;
 	all.n_readers_max = rec->readers.n_max;
+	all.n_huge_pages = rec->n_huge_pages;
 	if (rec->kind->stats)
 		rec->kind->stats(&rec->session, &all);
 	cost_stats(&rec->cost, &all);

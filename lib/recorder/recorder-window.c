@@ -1,5 +1,6 @@
 /* What a user may do during a recording: pause it, take a snapshot, and start a new profile. */
 
+#include "recorder/hugepages.h"
 #include "recorder/recorder-private.h"
 
 #include "base/clock.h"
@@ -48,6 +49,8 @@ void recorder_count(struct cprof_recorder *rec)
 	for (size_t i = 0; i < rec->session.n_events; i++)
 		add_lost(rec, i);
 	owners_check(&rec->engine.owners, &rec->engine.procs);
+	if (recorder_counts_bytes(rec))
+		rec->n_huge_pages = hugepages_faulted(rec->session.host) - rec->huge_pages_before;
 }
 
 static int check_running(const struct cprof_recorder *rec, struct err *e)

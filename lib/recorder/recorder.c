@@ -3,6 +3,7 @@
  * checks are in setup.c, choices in the kind, pauses and snapshots in recorder-window.c.
  */
 
+#include "recorder/hugepages.h"
 #include "recorder/recorder-private.h"
 #include "engine/engine-waits.h"
 
@@ -393,6 +394,8 @@ int cprof_recorder_start(struct cprof_recorder *rec, struct err *e)
 		if (r < 0)
 			return r;
 	}
+	if (recorder_counts_bytes(rec))
+		rec->huge_pages_before = hugepages_faulted(rec->session.host);
 	r = source_enable(rec->session.source, e);
 	if (r < 0)
 		return r;

@@ -120,6 +120,7 @@ COVERED.update({
     "lib/snapshot/pythons": ("tests/live/snapshot-python.sh", "it reads real programs"),
     "symbolize/runtime/python-glue": (UNIT + "symbolize/runtime/test-python-program.c", "a list of names"),
     "lib/labels/appprocess": (UNIT + "labels/test-applabels.c", THROUGH),
+    "lib/recorder/hugepages": ("tests/live/growth.sh", "it reads the kernel's counter"),
     "lib/labels/gofind": ("tests/live/golabels.sh", "it opens real Go programs"),
     "lib/labels/golabels": ("tests/live/golabels.sh", "it reads real Go programs"),
     "lib/labels/gopieces": (UNIT + "labels/test-goread.c", THROUGH),

@@ -73,6 +73,7 @@ void kind_cpu_describe(struct kind_session *k, size_t i)
 	ev->count_type = evspec_count_type(s);
 	ev->is_clock = s->is_clock && !s->waiting;
 	ev->pmu = s->pmu[0] ? s->pmu : NULL;
+	ev->unit_each = s->bytes_each;
 	ev->count_scale = s->scale;
 	ev->count_unit = s->unit;
 	ev->precise_asked = s->precise_ip;
@@ -109,6 +110,18 @@ static int check_time(const struct kind_cpu *c, struct err *e)
 	return 0;
 }
 
+static int use_bytes(struct kind_cpu *c, struct err *e)
+{
+	bool any = false;
+	for (size_t i = 0; i < c->events.n; i++)
+		any |= evspec_use_bytes(&c->events.v[i]);
+	if (any)
+		return 0;
+	err_set(e, EINVAL, "none of the events can be counted in bytes");
+	err_hint(e, "page-faults can, and --growth records it");
+	return -EINVAL;
+}
+
 static int choose_events(struct kind_session *k, struct err *e)
 {
 	struct kind_cpu *c = k->state;
@@ -123,6 +136,9 @@ static int choose_events(struct kind_session *k, struct err *e)
 		if (r < 0)
 			return r;
 	}
+	int r = k->config->page_bytes ? use_bytes(c, e) : 0;
+	if (r < 0)
+		return r;
 	k->event = calloc(c->events.n, sizeof(*k->event));
 	c->names = calloc(c->events.n, sizeof(*c->names));
 	if (!k->event || !c->names)
@@ -131,7 +147,7 @@ static int choose_events(struct kind_session *k, struct err *e)
 	k->n_outputs = c->events.n_outputs;
 	for (size_t i = 0; i < k->n_events; i++)
 		kind_cpu_describe(k, i);
-	int r = check_time(c, e);
+	r = check_time(c, e);
 	return r < 0 ? r : kind_cpu_waits_check(k, e);
 }
 

@@ -357,7 +357,14 @@ static void groups(void)
 	       l.v[5].callgraph == EVSPEC_CALLGRAPH_NONE && l.v[6].callgraph ==
 	       EVSPEC_CALLGRAPH_FP && l.v[6].stack_bytes == 16384 && l.v[7].callgraph ==
 	       EVSPEC_CALLGRAPH_DWARF && l.v[7].stack_bytes == 4096, "call graphs by event");
+	tap_ok(evparse_list(&l, NULL, "page-faults/unit=bytes,name=growth/,major-faults/name=m/",
+			    NULL) == 0 && l.v[8].bytes_each == (uint64_t)sysconf(_SC_PAGESIZE) &&
+	       evspec_default_period(&l.v[8]) == 101 && l.v[9].bytes_each == 0,
+	       "page faults in bytes");
 	evspec_list_done(&l);
+	is("page-faults/unit=kb/", "-22 bad unit 'kb', at character 18 of 'page-faults/unit=kb/'");
+	is("cs/unit=bytes/", "-22 'context-switches' cannot be counted in bytes, at character 9 of "
+	   "'cs/unit=bytes/'");
 	is("cycles/call-graph=all/", "-22 bad call-graph 'all', at character 19 of "
 	   "'cycles/call-graph=all/'");
 	is("cycles/stack-size=7/", "-22 bad stack-size '7': it must be a multiple of 8, at most "
