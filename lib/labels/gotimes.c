@@ -11,6 +11,9 @@
  * then proves only who was there, and the labels follow from the changes.
  *
  * A thread that loses its CPU at that entry may report the same change twice.
+ *
+ * The reader, too, can lose its CPU between its clock and the memory.  So a reading says who was
+ * there before its begin and after its end, and nothing about the time between.
  */
 #include "labels/gotimes.h"
 
@@ -74,7 +77,8 @@ bool gotimes_change(struct gotimes *t, uint64_t time_ns, uint32_t set, uint64_t 
 
 /* The events around a time; NULL: there is none. */
 struct around {
-	const struct gotimes_event *before;     /* the last reading */
+	const struct gotimes_event *before;     /* the last reading that had ended */
+	const struct gotimes_event *during;     /* the one that was going on */
 	const struct gotimes_event *after;      /* the next reading */
 	const struct gotimes_event *change;     /* the last one since before */
 	bool changes_later;                     /* there is one until after */
@@ -100,10 +104,12 @@ static struct around look_around(const struct gotimes *t, uint64_t time_ns)
 	size_t n = n_until(t, time_ns);
 	for (size_t i = n; i-- > 0 && !a.before;) {
 		const struct gotimes_event *e = &t->event.v[i];
-		if (!e->is_change)
+		if (e->is_change)
+			a.change = a.change ? a.change : e;
+		else if (e->until_ns <= time_ns)
 			a.before = e;
-		else if (!a.change)
-			a.change = e;
+		else
+			a.during = e;
 	}
 	for (size_t i = n; i < t->event.n && !a.after; i++) {
 		const struct gotimes_event *e = &t->event.v[i];
@@ -160,7 +166,8 @@ enum gotimes_check gotimes_read(struct gotimes *t, const struct gotimes_reading 
 {
 	const struct around a = look_around(t, r->before_ns);
 	struct gotimes_event e = {
-		.time_ns = r->before_ns, .who = r->who, .set = r->set, .is_dead = r->is_dead,
+		.time_ns = r->before_ns, .until_ns = r->after_ns, .who = r->who, .set = r->set,
+		.is_dead = r->is_dead,
 		.is_complete = r->reported_ns && a.before && a.before->time_ns >= r->reported_ns,
 	};
 	bool is_same = a.before && r->who && a.before->who == r->who;
@@ -189,7 +196,8 @@ static enum gotimes_how between(const struct around *a, struct gotimes_answer *r
 {
 	uint32_t set = a->change ? a->change->set : a->before->set;
 	ret->who = a->before->who;
-	if (a->after->is_complete && set != GOTIMES_UNKNOWN) {
+	bool is_complete = a->after->is_complete && (!a->during || a->during->is_complete);
+	if (is_complete && set != GOTIMES_UNKNOWN) {
 		ret->set = set;
 		return GOTIMES_EXACT;
 	}
@@ -211,7 +219,8 @@ enum gotimes_how gotimes_at(const struct gotimes *t, uint64_t time_ns, struct go
 	if (a.before && a.before->who && a.before->who == a.after->who)
 		return between(&a, ret);
 	/* it may have been another goroutine's at that time */
-	if (a.before || !a.after->who || a.after->is_dead)
+	if (a.before || !a.after->who || a.after->is_dead ||
+	    (a.during && a.during->who != a.after->who))
 		return GOTIMES_NOTHING;
 	if (a.changes_later && !a.change)
 		return GOTIMES_NOTHING;

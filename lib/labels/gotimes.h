@@ -25,6 +25,7 @@
 
 struct gotimes_event {
 	uint64_t time_ns;
+	uint64_t until_ns;         /* a reading has seen some moment from time_ns to this one */
 	uint64_t who;              /* of a reading; 0: nobody, or unknown */
 	uint32_t set;              /* an id in labels, or GOTIMES_UNKNOWN */
 	bool is_change;

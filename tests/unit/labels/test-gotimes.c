@@ -172,6 +172,24 @@ static void preempted_at_once(void)
 	tap_int(read_as(70, 7, 2, 1), GOTIMES_MISSED, "a change back that was not reported");
 }
 
+/* The reader has lost its CPU between its clock and the memory. */
+static void slow_reading(void)
+{
+	begin();
+	gotimes_read(&t, &(struct gotimes_reading){ .before_ns = 20 * MS, .after_ns = 30 * MS,
+		.who = 8, .set = 2, .reported_ns = MS }, 0);
+	read_as(40, 8, 2, 1);
+	at(19, "nothing", "before a reading that took long");
+	at(25, "nothing", "during it the place may have been another one's");
+	at(35, "exact 2 of 8", "after it");
+	gotimes_read(&t, &(struct gotimes_reading){ .before_ns = 50 * MS, .after_ns = 60 * MS,
+		.who = 8, .set = 2, .reported_ns = MS }, 0);
+	change(55, 3);
+	read_as(70, 8, 3, 1);
+	at(52, "exact 2 of 8", "during one, by those around it");
+	at(57, "exact 3 of 8", "after a change during it");
+}
+
 static void first_sight(void)
 {
 	gotimes_done(&t);
@@ -235,6 +253,7 @@ int main(void)
 	delayed();
 	preempted();
 	preempted_at_once();
+	slow_reading();
 	first_sight();
 	many();
 	wrong();
