@@ -1,3 +1,9 @@
+/*
+ * A clock of a CPU can be read only on that CPU, where a thread of the target may be running.  So
+ * this thread goes there for a moment, and then back to where it was: it would otherwise stay for
+ * the rest of its time slice.
+ */
+
 #include "snapshot/waitclock.h"
 
 #include "base/cleanup.h"
@@ -6,6 +12,7 @@
 #include "snapshot/threadtext.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,35 +27,26 @@ void waitclock_init(struct waitclock *w, const struct host *h, uint64_t at_ns)
 
 void waitclock_done(struct waitclock *w)
 {
-	if (w->is_moved)
-		sched_setaffinity(0, sizeof(w->before), &w->before);
 	VEC_FREE(&w->cpus);
-	w->is_moved = false;
 }
 
-static bool move_to(struct waitclock *w, uint32_t cpu)
+static bool move_to(uint32_t cpu)
 {
 	cpu_set_t one;
 	if (cpu >= CPU_SETSIZE)
 		return false;
-	if (!w->is_moved && sched_getaffinity(0, sizeof(w->before), &w->before) < 0)
-		return false;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one) < 0)
-		return false;
-	w->is_moved = true;
-	return true;
+	return sched_setaffinity(0, sizeof(one), &one) == 0;
 }
 
-/* The CPU's clock at w->at_ns: the thread's own time, which begins when it gets the CPU. */
-static bool read_clock(struct waitclock *w, uint32_t cpu, uint64_t *ret_ns)
+/* The CPU's clock at w->at_ns, read on it: the thread's own time, which begins when it gets the
+ * CPU. */
+static bool read_here(const struct waitclock *w, uint64_t *ret_ns)
 {
 	const struct timespec moment = { .tv_nsec = 1000 };
 	char text[TEXT_BYTES];
 	uint64_t ns;
-	if (!move_to(w, cpu))
-		return false;
 	nanosleep(&moment, NULL);
 	uint64_t now_ns = clock_monotonic_ns();
 	CLEANUP_CLOSE int fd = host_open_file(w->host, HOST_PROC, O_RDONLY, "self/task/%ld/sched",
@@ -61,6 +59,19 @@ static bool read_clock(struct waitclock *w, uint32_t cpu, uint64_t *ret_ns)
 		return false;
 	*ret_ns = ns - (now_ns - w->at_ns);
 	return true;
+}
+
+static bool read_clock(const struct waitclock *w, uint32_t cpu, uint64_t *ret_ns)
+{
+	cpu_set_t before;
+	int home = sched_getcpu();
+	if (sched_getaffinity(0, sizeof(before), &before) < 0 || !move_to(cpu))
+		return false;
+	bool is_read = read_here(w, ret_ns);
+	if (home >= 0)
+		move_to((uint32_t)home);
+	sched_setaffinity(0, sizeof(before), &before);
+	return is_read;
 }
 
 static const struct waitclock_cpu *find_cpu(struct waitclock *w, uint32_t cpu)

@@ -7,7 +7,6 @@
  * machine took.  So the results are somewhat short: they are rounded to two digits.
  */
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,14 +17,11 @@ struct host;
 struct waitclock {
 	const struct host *host;
 	uint64_t at_ns;                 /* CLOCK_MONOTONIC: the end of all waits */
-	cpu_set_t before;               /* where the calling thread may run */
-	bool is_moved;
 	VEC(struct waitclock_cpu { uint32_t cpu; bool is_known; uint64_t ns; }) cpus;
 };
 
 void waitclock_init(struct waitclock *w, const struct host *h, uint64_t at_ns);
 
-/* Lets the calling thread run again where it could. */
 void waitclock_done(struct waitclock *w);
 
 /* The wait of a thread that left this CPU at exec_start_ns (threadtext.h); false: unknown.  Moves

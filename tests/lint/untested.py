@@ -74,7 +74,6 @@ COVERED.update({
     "lib/profile/waitlabel": ("tests/live/waits-idle.sh", "it needs the names of real programs"),
     "lib/view/model/waiting": (UNIT + "view/table/test-top.c", THROUGH),
     "lib/snapshot/targetmem": (UNIT + "snapshot/test-syscalls.c", "memory is read for system calls, too"),
-    "lib/snapshot/waitclock": (UNIT + "snapshot/test-syscalls.c", "the rounding; the clock needs real threads"),
     "lib/snapshot/waiton": (UNIT + "snapshot/test-syscalls.c", "the system calls are those of the other table"),
     "lib/snapshot/oneshot": ("tests/live/snapshot.sh", "it samples real threads"),
     "lib/snapshot/refusal": ("tests/live/snapshot-rights.sh", "it needs other users"),

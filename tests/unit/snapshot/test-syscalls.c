@@ -4,7 +4,6 @@
 #include "proc/threadread.h"
 #include "snapshot/syscalls.h"
 #include "snapshot/targetmem.h"
-#include "snapshot/waitclock.h"
 #include "snapshot/waiton.h"
 #include "source/record.h"
 #include "source/synth.h"
@@ -92,14 +91,6 @@ static void test_memory(void)
 	       "the untouched page still does not exist");
 }
 
-static void test_round(void)
-{
-	tap_int((long long)waitclock_round(0), 0, "0");
-	tap_int((long long)waitclock_round(99), 99, "two digits stay");
-	tap_int((long long)waitclock_round(123456), 120000, "others are rounded");
-	tap_int((long long)waitclock_round(4250000000), 4300000000, "up, too");
-}
-
 int main(void)
 {
 	struct err e;
@@ -109,7 +100,6 @@ int main(void)
 	test_names();
 	test_objects();
 	test_memory();
-	test_round();
 	targetmem_close(&memory);
 	host_close(&host);
 	return tap_done();
