@@ -1,6 +1,8 @@
 """Programs that snapshots are taken of, and what a tool that looks at them costs them."""
 import os
+import resource
 import subprocess
+import sys
 import time
 
 ROUNDS = 5
@@ -47,25 +49,42 @@ def run(command, out=subprocess.DEVNULL):
     return (time.perf_counter() - start) * 1e3, usage.ru_maxrss / 1024, p.returncode, text
 
 
+def busy(seconds):
+    """A command that does nothing but use so much CPU time."""
+    return [sys.executable, "-S", "-E", "-c",
+            "import time\nwhile time.process_time() < %f: pass" % seconds]
+
+
+def repeat(command):
+    """Runs it four times within about a second.  The CPU time of one run in seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for i in range(4):
+        start = time.perf_counter()
+        run(command)
+        if i < 3:
+            time.sleep(max(0, ROUND_S / 4 - (time.perf_counter() - start)))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 4
+
+
 def gaps(program, last, command):
-    """The longest gap of the program's gauge in ms, in rounds of about a second, without and with a
-    command that is run four times in each, and the sums of the other numbers in its answers."""
-    without, beside, others = [], [], {}
+    """The longest gap of the program's gauge in ms, in rounds of about a second: without anything, with a
+    command that is run four times in each, and with a process instead that uses as much CPU time; and the
+    sums of the other numbers in the answers beside the command."""
+    without, beside, control, others = [], [], [], {}
     for _ in range(ROUNDS):
         program.ask(last)
         time.sleep(ROUND_S)
         before = program.ask(last)
         without.append(before["gap"] / 1e6)
-        for i in range(4):
-            start = time.perf_counter()
-            run(command)
-            if i < 3:
-                time.sleep(max(0, ROUND_S / 4 - (time.perf_counter() - start)))
+        seconds = repeat(command)
         after = program.ask(last)
         beside.append(after["gap"] / 1e6)
         for key in after:
             others[key] = others.get(key, 0) + after[key] - before[key]
-    return without, beside, others
+        repeat(busy(seconds))
+        control.append(program.ask(last)["gap"] / 1e6)
+    return without, beside, control, others
 
 
 def span(values):
