@@ -53,6 +53,20 @@ static long faults(void)
 	return ru.ru_minflt + ru.ru_majflt;
 }
 
+/* Of this process, in huge pages. */
+static long huge_kib(void)
+{
+	char line[256];
+	long kib = 0;
+	FILE *f = fopen("/proc/self/smaps_rollup", "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "AnonHugePages: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
 int main(int argc, char **argv)
 {
 	void *p = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -69,6 +83,7 @@ int main(int argc, char **argv)
 	reuse();
 	printf("page_bytes %ld\nsmall_blocks %ld\ntouch_region %ld\nreuse %ld\n",
 	       sysconf(_SC_PAGESIZE), middle - start, end - middle, faults() - end);
+	printf("huge_kib %ld\n", huge_kib());
 	prog_print_cpu();
 	return 0;
 }
