@@ -418,17 +418,35 @@ bool livecode_has_frames(const struct livecode_process *p)
 	return p->state == OPEN && p->runtime->code->frame;
 }
 
-void livecode_frames(struct livecode_process *p, struct runtime_frame *frame, size_t n)
+static void ask_frame(struct livecode_process *p, const struct runtime_code_source *from,
+		      struct runtime_frame *f)
+{
+	uint64_t pc = f->pc;
+	enum runtime_frame_kind kind = p->runtime->code->frame(p->program.data, from, f, &pc);
+	struct livepiece *at = kind == RUNTIME_FRAME_OTHER_CODE ? livepieces_at(&p->pieces, pc)
+								: NULL;
+	if (at && at->code != LIVEPIECE_NO_CODE)
+		livepieces_drop(&p->pieces, at);
+	/* the unwinder has asked for it already */
+	if (kind == RUNTIME_FRAME_NEW)
+		memset(p->unknown, 0, sizeof(p->unknown));
+	f->is_found = kind == RUNTIME_FRAME_FOUND;
+	f->pc = pc;
+}
+
+bool livecode_frames(struct livecode_process *p, struct runtime_frame *frame, size_t n)
 {
 	struct livecode *l = p->all;
 	struct runtime_code_source from = source_of(p);
 	pthread_mutex_lock(&l->lock);
+	uint32_t before = p->pieces.n_renewals;
 	uint64_t begin_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < n && livecode_has_frames(p) && l->spent_ns < TICK_NS_MAX; i++)
-		frame[i].is_found = p->runtime->code->frame(p->program.data, &from, &frame[i],
-							    &frame[i].pc);
+		ask_frame(p, &from, &frame[i]);
+	bool is_same = p->pieces.n_renewals == before;
 	add_cost(l, begin_ns);
 	pthread_mutex_unlock(&l->lock);
+	return is_same;
 }
 
 size_t livecode_read(struct livecode_process *p, uint64_t pc, void *buf, size_t n_bytes)

@@ -52,8 +52,7 @@ struct livepiece_code *livepieces_code(struct livepieces *s, const struct livepi
 	return at->code == LIVEPIECE_NO_CODE ? NULL : &s->code.v[at->code];
 }
 
-/* It is not what it was. */
-static void invalidate(struct livepieces *s, struct livepiece *at)
+void livepieces_drop(struct livepieces *s, struct livepiece *at)
 {
 	release_code(s, at->code);
 	at->code = LIVEPIECE_NO_CODE;
@@ -83,7 +82,7 @@ static bool insert(struct livepieces *s, struct livepiece new)
 	while (i + n < s->piece.n && s->piece.v[i + n].start < new.end) {
 		struct livepiece *old = &s->piece.v[i + n++];
 		if (old->code != LIVEPIECE_NO_CODE)
-			invalidate(s, old);
+			livepieces_drop(s, old);
 		if (new.layer <= old->layer)
 			new.layer = old->layer + 1;
 	}
@@ -145,7 +144,7 @@ void livepieces_prove(struct livepieces *s, const struct runtime_memory *memory,
 				   memcmp(now[i * EACH + k], w->bytes, w->n_bytes) == 0;
 		}
 		if (!is_same)
-			invalidate(s, at[i]);
+			livepieces_drop(s, at[i]);
 	}
 }
 

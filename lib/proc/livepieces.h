@@ -51,6 +51,9 @@ struct livepiece *livepieces_add(struct livepieces *s, const struct livepiece_co
 /* What is known of its code; NULL: nothing. */
 struct livepiece_code *livepieces_code(struct livepieces *s, const struct livepiece *at);
 
+/* The code of the piece, which has some, is not what it was. */
+void livepieces_drop(struct livepieces *s, struct livepiece *at);
+
 /* Reads the witnesses of n pieces with code at once, and sets code that has changed to
  * LIVEPIECE_NO_CODE. */
 #define LIVEPIECES_PROVE_MAX 32u

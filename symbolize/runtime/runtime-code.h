@@ -68,7 +68,14 @@ struct runtime_call {
 };
 #define RUNTIME_CALLS_MAX 64u
 
-/* A frame in the interpreter, or one that looks like it. */
+enum runtime_frame_kind {
+	RUNTIME_FRAME_PLAIN,            /* its pc says what it executes */
+	RUNTIME_FRAME_FOUND,            /* another one says it, which find and calls know */
+	RUNTIME_FRAME_NEW,              /* PLAIN, but find may know now what it did not */
+	RUNTIME_FRAME_OTHER_CODE,       /* at its pc is other code than what find has found */
+};
+
+/* A frame whose frame pointer is known. */
 #define RUNTIME_FRAME_WORDS 5u
 struct runtime_frame {
 	uint64_t pc, fp;
@@ -91,10 +98,9 @@ struct runtime_code_ops {
 	size_t (*calls)(void *program, const struct runtime_code_source *from,
 			struct runtime_code *code, uint64_t pc,
 			struct runtime_call ret[RUNTIME_CALLS_MAX]);
-	/* NULL: all frames are known by their pc.  Otherwise frames of interpreted functions have
-	 * another one, which find and calls know.  False: it is not such a frame. */
-	bool (*frame)(void *program, const struct runtime_code_source *from,
-		      const struct runtime_frame *f, uint64_t *ret_pc);
+	/* NULL: all frames are known by their pc. */
+	enum runtime_frame_kind (*frame)(void *program, const struct runtime_code_source *from,
+					 const struct runtime_frame *f, uint64_t *ret_pc);
 };
 
 #endif

@@ -46,30 +46,36 @@ static bool read_symbol(struct cfi_section *table, size_t i, Elf64_Sym *ret)
 	return row;
 }
 
-/* The name at off, if it begins so; NULL: it does not, or is too long. */
-static const char *name_with(struct cfi_section *strings, uint32_t off, const char *prefix)
+/* The name at off; NULL: it is too long. */
+static const char *name_at(struct cfi_section *strings, uint32_t off)
 {
-	size_t n = strlen(prefix), n_left = off < strings->n_bytes ? strings->n_bytes - off : 0;
+	size_t n = off < strings->n_bytes ? strings->n_bytes - off : 0;
+	n = n < RUNTIME_SYMBOLS_NAME_BYTES ? n : RUNTIME_SYMBOLS_NAME_BYTES;
 	const uint8_t *text = cfi_section_get(strings, off, n);
-	if (!text || memcmp(text, prefix, n) != 0)
-		return NULL;
-	n = n_left < RUNTIME_SYMBOLS_NAME_BYTES ? n_left : RUNTIME_SYMBOLS_NAME_BYTES;
-	text = cfi_section_get(strings, off, n);
 	return text && memchr(text, '\0', n) ? (const char *)text : NULL;
 }
 
-void runtime_symbols_each(struct cfi *c, enum runtime_symbols which, const char *prefix,
-			  void (*take)(void *ctx, const char *name, uint64_t vaddr), void *ctx)
+static bool begins(const char *name, const char *const *prefix, size_t n)
+{
+	bool is_one = false;
+	for (size_t i = 0; i < n && !is_one; i++)
+		is_one = strncmp(name, prefix[i], strlen(prefix[i])) == 0;
+	return is_one;
+}
+
+void runtime_symbols_each(struct cfi *c, enum runtime_symbols which, const char *const *prefix,
+			  size_t n, void (*take)(void *ctx, const char *name, uint64_t vaddr),
+			  void *ctx)
 {
 	struct cfi_section table = { .fd = -1 }, strings = { .fd = -1 };
 	Elf64_Sym s;
 	if (!open_tables(c, which, &table, &strings))
 		return;
 	for (size_t i = 0; read_symbol(&table, i, &s); i++) {
-		bool is_variable = ELF64_ST_TYPE(s.st_info) == STT_OBJECT &&
-				   s.st_shndx != SHN_UNDEF;
-		const char *name = is_variable ? name_with(&strings, s.st_name, prefix) : NULL;
-		if (name)
+		unsigned int type = ELF64_ST_TYPE(s.st_info);
+		bool is_own = (type == STT_OBJECT || type == STT_FUNC) && s.st_shndx != SHN_UNDEF;
+		const char *name = is_own ? name_at(&strings, s.st_name) : NULL;
+		if (name && begins(name, prefix, n))
 			take(ctx, name, s.st_value);
 	}
 	cfi_section_done(&strings);

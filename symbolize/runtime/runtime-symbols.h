@@ -21,11 +21,12 @@ struct runtime_symbol {
 	uint64_t vaddr, n_bytes;        /* out: vaddr 0: there is none */
 };
 
-/* Calls take for each variable whose name begins so and is shorter than RUNTIME_SYMBOLS_NAME_BYTES;
- * the name is borrowed.  Reads the whole table. */
+/* Calls take for each variable and function whose name begins with one of the n prefixes and is
+ * shorter than RUNTIME_SYMBOLS_NAME_BYTES; the name is borrowed.  Reads the whole table. */
 #define RUNTIME_SYMBOLS_NAME_BYTES 128u
-void runtime_symbols_each(struct cfi *c, enum runtime_symbols which, const char *prefix,
-			  void (*take)(void *ctx, const char *name, uint64_t vaddr), void *ctx);
+void runtime_symbols_each(struct cfi *c, enum runtime_symbols which, const char *const *prefix,
+			  size_t n, void (*take)(void *ctx, const char *name, uint64_t vaddr),
+			  void *ctx);
 
 /* Reads the whole table: once per file and question. */
 void runtime_symbols_find(struct cfi *c, enum runtime_symbols which, struct runtime_symbol *symbol,

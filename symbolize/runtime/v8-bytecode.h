@@ -11,34 +11,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/vec.h"
 #include "symbolize/runtime/runtime-code.h"
+#include "symbolize/runtime/v8-ranges.h"
 
 struct v8_heap;
 
 #define V8_BYTECODE_PAIRS 1024u
 
-/* One piece; addresses in the process. */
-struct v8_bytecode {
-	uint64_t start, end;            /* of the object; bytecode begins within it */
-	uint64_t shared;                /* its SharedFunctionInfo, an object */
-};
-
 struct v8_bytecodes {
-	VEC(struct v8_bytecode) v;      /* sorted, not overlapping */
+	struct v8_ranges ranges;        /* objects: bytecode begins within them */
+	uint32_t n_learned;
 	/* Private: functions and bytecode of frames that were looked at. */
 	struct { uint64_t function, bytecode; bool is_equal; } pair[V8_BYTECODE_PAIRS];
 };
 
-void v8_bytecodes_done(struct v8_bytecodes *b);
+void v8_bytecodes_remove(struct v8_bytecodes *b, const struct v8_range *which);
 
-/* What is known of the bytecode at an address; NULL: nothing. */
-const struct v8_bytecode *v8_bytecodes_find(const struct v8_bytecodes *b, uint64_t at);
-void v8_bytecodes_remove(struct v8_bytecodes *b, const struct v8_bytecode *which);
+/* The SharedFunctionInfo of a function; 0: it cannot be read. */
+uint64_t v8_bytecodes_shared(const struct v8_heap *h, uint64_t function);
 
 /* The bytecode that a frame executes; NULL: it is not that of a function, or its function and its
  * bytecode do not agree.  h is for one question. */
-const struct v8_bytecode *v8_bytecodes_of_frame(struct v8_bytecodes *b, const struct v8_heap *h,
-						const struct runtime_frame *f);
+const struct v8_range *v8_bytecodes_of_frame(struct v8_bytecodes *b, const struct v8_heap *h,
+					     const struct runtime_frame *f);
 
 #endif

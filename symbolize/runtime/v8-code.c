@@ -16,10 +16,12 @@
 
 #include "symbolize/runtime/v8-code.h"
 
+#include "base/hash.h"
 #include "symbolize/runtime/runtime-code.h"
 #include "symbolize/runtime/runtime-memory.h"
 #include "symbolize/runtime/runtime-pages.h"
 #include "symbolize/runtime/v8-bytecode.h"
+#include "symbolize/runtime/v8-calls.h"
 #include "symbolize/runtime/v8-function.h"
 #include "symbolize/runtime/v8-layout.h"
 #include "symbolize/runtime/v8-text.h"
@@ -33,9 +35,9 @@
 #define SEARCH_BYTES_MAX (512u << 10)
 #define CODE_ALIGNMENT 32u
 #define MAPS_N 4u
+#define PAIRS_N 1024u
 #define STRANGE_MAPS_MAX 64u            /* that may be a map, but are not known */
 #define CODE_BYTES_MAX (64u << 20)
-#define TABLE_BYTES_MAX (1u << 20)
 #define WITNESS_BYTES 16u
 #define CODE_OFF 8                      /* in the head of instructions */
 #define WRAPPED_OFF 8
@@ -44,15 +46,11 @@ struct program {
 	struct v8_layout layout;
 	struct v8_scripts scripts;
 	struct v8_bytecodes bytecodes;
+	struct v8_ranges codes;         /* compiled code that was found */
+	/* Functions of frames, and the code in which they are. */
+	struct { uint64_t function, start; } pair[PAIRS_N];
 	uint64_t map[MAPS_N];           /* of the heads of instructions: one for each isolate */
 	unsigned int next_map;
-};
-
-/* Of one piece. */
-struct code {
-	struct v8_function function;
-	uint64_t positions;             /* a table of V8 */
-	uint64_t first;                 /* what its offsets count from */
 };
 
 /* ---- a program --------------------------------------------------------------------------- */
@@ -78,7 +76,8 @@ static void close_program(void *program)
 {
 	struct program *p = program;
 	v8_scripts_done(&p->scripts);
-	v8_bytecodes_done(&p->bytecodes);
+	VEC_FREE(&p->bytecodes.ranges.v);
+	VEC_FREE(&p->codes.v);
 	free(p);
 }
 
@@ -109,9 +108,9 @@ static bool set_witness(const struct v8_heap *h, struct runtime_code *code, unsi
 
 static void release_code(struct runtime_code *code)
 {
-	struct code *c = code->data;
+	struct v8_calls *c = code->data;
 	if (c)
-		v8_function_done(&c->function);
+		v8_calls_done(c);
 	free(c);
 	code->data = NULL;
 }
@@ -120,17 +119,17 @@ static void release_code(struct runtime_code *code)
 static bool set_function(struct program *p, const struct v8_heap *h, uint64_t shared,
 			 struct runtime_code *code)
 {
-	struct code *c = calloc(1, sizeof(*c));
+	struct v8_calls *c = calloc(1, sizeof(*c));
 	code->data = c;
-	if (!c || !v8_function_read(h, &p->scripts, shared, &c->function))
+	if (!c || !v8_function_read(h, &p->scripts, shared, &c->own))
 		return false;
-	code->name = c->function.name;
+	code->name = c->own.name;
 	code->body_off = UINT32_MAX;
-	code->n_held_bytes = sizeof(*c) + v8_function_bytes(&c->function);
+	code->n_held_bytes = v8_calls_bytes(c);
 	return true;
 }
 
-static bool read_bytecode(struct program *p, const struct v8_heap *h, struct v8_bytecode b,
+static bool read_bytecode(struct program *p, const struct v8_heap *h, struct v8_range b,
 			  struct runtime_code *code)
 {
 	const struct v8_layout *l = &p->layout;
@@ -142,7 +141,7 @@ static bool read_bytecode(struct program *p, const struct v8_heap *h, struct v8_
 	    !set_witness(h, code, 1, b.shared - 1 + (uint64_t)l->shared_data) ||
 	    !set_function(p, h, b.shared, code))
 		return false;
-	struct code *c = code->data;
+	struct v8_calls *c = code->data;
 	c->positions = v8_word(h, b.start + 1, l->bytecode_positions);
 	c->first = b.start + (uint64_t)l->bytecode_first;
 	return true;
@@ -198,17 +197,18 @@ static uint64_t search_code(struct program *p, const struct v8_heap *h, uint64_t
 	return 0;
 }
 
-/* The function of compiled code; 0: it is not one of JavaScript, or it is not known yet. */
-static uint64_t shared_of(const struct program *p, const struct v8_heap *h, uint64_t code)
+/* The function of compiled code whose Code has that data, of the deoptimizer. */
+static uint64_t optimized_function(const struct program *p, const struct v8_heap *h, uint64_t data)
 {
-	const struct v8_layout *l = &p->layout;
-	uint64_t data = v8_word(h, code, l->code_data), bytecode = v8_function_bytecode(h, data);
-	if (bytecode) {
-		const struct v8_bytecode *b = v8_bytecodes_find(&p->bytecodes, bytecode - 1);
-		return b && b->start == bytecode - 1 ? b->shared : 0;
-	}
-	uint64_t shared = v8_word(h, data, l->deopt_shared);
-	return l->is_wrapped ? v8_word(h, shared, WRAPPED_OFF) : shared;
+	uint64_t shared = v8_element(h, data, p->layout.deopt_shared);
+	return p->layout.is_wrapped ? v8_word(h, shared, WRAPPED_OFF) : shared;
+}
+
+/* Baseline code is known when a frame has shown whose bytecode it was made from. */
+static uint64_t baseline_function(const struct program *p, uint64_t bytecode)
+{
+	const struct v8_range *b = v8_ranges_find(&p->bytecodes.ranges, bytecode - 1);
+	return b && b->start == bytecode - 1 ? b->shared : 0;
 }
 
 static bool read_code(struct program *p, const struct v8_heap *h, uint64_t pc,
@@ -218,9 +218,21 @@ static bool read_code(struct program *p, const struct v8_heap *h, uint64_t pc,
 	uint64_t at = search_code(p, h, pc, false, &code->start, &code->n_bytes);
 	if (!at)
 		at = search_code(p, h, pc, true, &code->start, &code->n_bytes);
-	return at && set_witness(h, code, 0, code->start - (uint64_t)l->stream_start) &&
-	       set_witness(h, code, 1, at - 1 + (uint64_t)l->code_data) &&
-	       set_function(p, h, shared_of(p, h, at), code);
+	uint64_t data = v8_word(h, at, l->code_data), bytecode = v8_function_bytecode(h, data);
+	uint64_t shared = bytecode ? baseline_function(p, bytecode)
+				   : optimized_function(p, h, data);
+	if (!at || !set_witness(h, code, 0, code->start - (uint64_t)l->stream_start) ||
+	    !set_witness(h, code, 1, at - 1 + (uint64_t)l->code_data) ||
+	    !set_function(p, h, shared, code))
+		return false;
+	struct v8_calls *c = code->data;
+	if (!bytecode) {
+		c->deopt = data;
+		c->positions = v8_word(h, at, l->code_positions);
+		c->first = code->start;
+	}
+	return v8_ranges_add(&p->codes, (struct v8_range){ code->start,
+							   code->start + code->n_bytes, shared });
 }
 
 static bool find_code(void *program, const struct runtime_code_source *from, uint64_t pc,
@@ -229,7 +241,7 @@ static bool find_code(void *program, const struct runtime_code_source *from, uin
 	struct program *p = program;
 	struct question q;
 	const struct v8_heap *h = begin(&q, p, from);
-	const struct v8_bytecode *known = v8_bytecodes_find(&p->bytecodes, pc);
+	const struct v8_range *known = v8_ranges_find(&p->bytecodes.ranges, pc);
 	*ret = (struct runtime_code){ .data = NULL };
 	bool is_found = known ? read_bytecode(p, h, *known, ret) : read_code(p, h, pc, ret);
 	if (known && !is_found)
@@ -242,44 +254,55 @@ static bool find_code(void *program, const struct runtime_code_source *from, uin
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-static bool find_frame(void *program, const struct runtime_code_source *from,
-		       const struct runtime_frame *f, uint64_t *ret_pc)
+/*
+ * Code that was freed keeps its head, and other code may be put after it.  Then the function of
+ * the frame is another one than that of the code which was found before, and a head is nearer.
+ */
+static bool is_stale(struct program *p, const struct v8_heap *h, const struct runtime_frame *f)
+{
+	const struct v8_range *known = v8_ranges_find(&p->codes, f->pc);
+	uint64_t function = f->below[1], start, n_bytes;
+	if (!known || !v8_is_object(f->below[0]) || !v8_is_object(function))
+		return false;
+	size_t i = hash_u64(function ^ known->start << 17) % PAIRS_N;
+	if (p->pair[i].function == function && p->pair[i].start == known->start)
+		return false;
+	if (v8_bytecodes_shared(h, function) != known->shared &&
+	    (!search_code(p, h, f->pc, false, &start, &n_bytes) || start != known->start)) {
+		v8_ranges_remove(&p->codes, known);
+		memset(p->pair, 0, sizeof(p->pair));
+		return true;
+	}
+	p->pair[i].function = function;
+	p->pair[i].start = known->start;
+	return false;
+}
+
+static enum runtime_frame_kind find_frame(void *program, const struct runtime_code_source *from,
+					  const struct runtime_frame *f, uint64_t *ret_pc)
 {
 	struct program *p = program;
 	struct question q;
 	uint64_t offset = f->below[4];
+	uint32_t n_learned = p->bytecodes.n_learned;
 	const struct v8_heap *h = begin(&q, p, from);
-	const struct v8_bytecode *b = v8_bytecodes_of_frame(&p->bytecodes, h, f);
+	const struct v8_range *b = v8_bytecodes_of_frame(&p->bytecodes, h, f);
+	bool has_other_code = !f->vaddr && is_stale(p, h, f);
 	runtime_pages_done(&q.pages);
+	if (has_other_code)
+		return RUNTIME_FRAME_OTHER_CODE;
+	if (n_learned != p->bytecodes.n_learned && !f->vaddr)
+		return RUNTIME_FRAME_NEW;
 	bool is_interpreted = f->vaddr >= p->layout.builtins_start &&
 			      f->vaddr < p->layout.builtins_end;
 	if (!b || !is_interpreted || !v8_is_integer(offset))
-		return false;
+		return RUNTIME_FRAME_PLAIN;
 	*ret_pc = b->start + 1 + (offset >> 32);
-	return *ret_pc >= b->start + (uint64_t)p->layout.bytecode_first && *ret_pc < b->end;
+	return *ret_pc >= b->start + (uint64_t)p->layout.bytecode_first && *ret_pc < b->end ?
+		RUNTIME_FRAME_FOUND : RUNTIME_FRAME_PLAIN;
 }
 
 /* ---- functions --------------------------------------------------------------------------- */
-
-#define ARRAY_LENGTH_OFF 8
-#define ARRAY_FIRST_OFF 16
-
-/* The line at an offset of code; 0: unknown. */
-static uint32_t line_at(struct program *p, const struct v8_heap *h, const struct code *c,
-			uint32_t off)
-{
-	uint64_t length = v8_word(h, c->positions, ARRAY_LENGTH_OFF) >> 32;
-	uint32_t inlined;
-	if (!c->positions || length > TABLE_BYTES_MAX)
-		return 0;
-	uint8_t *table = malloc(length + 1);
-	int64_t position = -1;
-	if (table && runtime_pages_read(h->pages, c->positions - 1 + ARRAY_FIRST_OFF, table,
-					length))
-		position = v8_positions_find(table, length, off, &inlined);
-	free(table);
-	return position < 0 ? 0 : v8_script_line(h, &p->scripts, &c->function.script, position);
-}
 
 static size_t find_calls(void *program, const struct runtime_code_source *from,
 			 struct runtime_code *code, uint64_t pc,
@@ -288,15 +311,10 @@ static size_t find_calls(void *program, const struct runtime_code_source *from,
 	struct program *p = program;
 	struct question q;
 	const struct v8_heap *h = begin(&q, p, from);
-	const struct code *c = code->data;
-	const struct v8_function *f = &c->function;
-	uint32_t line = pc >= c->first ? line_at(p, h, c, (uint32_t)(pc - c->first)) : 0;
-	ret[0] = (struct runtime_call){
-		.name = f->name, .file = f->file, .line = line ? line : f->first_line,
-		.first_line = f->first_line,
-	};
+	size_t n = v8_calls_find(h, &p->scripts, code->data, pc, ret);
+	code->n_held_bytes = v8_calls_bytes(code->data);
 	runtime_pages_done(&q.pages);
-	return 1;
+	return n;
 }
 
 const struct runtime_code_ops v8_code_ops = {

@@ -6,9 +6,11 @@
 
 #include "symbolize/runtime/v8-function.h"
 
+#include "base/path.h"
 #include "symbolize/runtime/v8-layout.h"
 #include "symbolize/runtime/v8-text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,11 +70,20 @@ static bool read_scope(const struct v8_heap *h, uint64_t at, struct scope *ret)
 	return true;
 }
 
-static void read_name(const struct v8_heap *h, const struct scope *s, char name[TEXT_BYTES])
+/* A file has many functions without a name, which must not look like one. */
+static void read_name(const struct v8_heap *h, const struct scope *s, const struct v8_function *f,
+		      char name[TEXT_BYTES])
 {
-	if ((!v8_text(h, s->name, name, TEXT_BYTES) || !*name) &&
-	    (!v8_text(h, s->inferred, name, TEXT_BYTES) || !*name))
-		strcpy(name, V8_ANONYMOUS);
+	if ((v8_text(h, s->name, name, TEXT_BYTES) && *name) ||
+	    (v8_text(h, s->inferred, name, TEXT_BYTES) && *name))
+		return;
+	if (f->file && !f->first_line)
+		snprintf(name, TEXT_BYTES, "(anonymous %.400s)", path_base_name(f->file));
+	else if (f->file)
+		snprintf(name, TEXT_BYTES, "(anonymous %.400s:%u)", path_base_name(f->file),
+			 f->first_line);
+	else
+		strcpy(name, "(anonymous)");
 }
 
 /* Modules have URLs. */
@@ -94,7 +105,6 @@ bool v8_function_read(const struct v8_heap *h, struct v8_scripts *scripts, uint6
 	if (v8_type(h, shared) != l->type.shared ||
 	    !read_scope(h, v8_word(h, shared, l->shared_name), &s))
 		return false;
-	read_name(h, &s, name);
 	uint64_t script = v8_word(h, shared, l->shared_script);
 	if (v8_type(h, script) == l->type.script) {
 		if (v8_text(h, v8_word(h, script, l->script_name), file, sizeof(file)) && *file)
@@ -103,6 +113,7 @@ bool v8_function_read(const struct v8_heap *h, struct v8_scripts *scripts, uint6
 		if (s.start >= 0)
 			ret->first_line = v8_script_line(h, scripts, &ret->script, s.start);
 	}
+	read_name(h, &s, ret, name);
 	ret->name = strdup(name);
 	if (ret->name)
 		return true;
@@ -119,7 +130,7 @@ void v8_function_done(struct v8_function *f)
 
 size_t v8_function_bytes(const struct v8_function *f)
 {
-	return strlen(f->name) + (f->file ? strlen(f->file) : 0) + 2;
+	return (f->name ? strlen(f->name) : 0) + (f->file ? strlen(f->file) : 0) + 2;
 }
 
 uint64_t v8_function_bytecode(const struct v8_heap *h, uint64_t data)

@@ -11,10 +11,9 @@
 
 struct v8_heap;
 
-#define V8_ANONYMOUS "(anonymous)"      /* as V8's own profiler calls it */
-
 struct v8_function {
-	char *name, *file;              /* file NULL: it has no source */
+	/* Without a name of its own "(anonymous main.js:12)".  file NULL: it has no source. */
+	char *name, *file;
 	uint32_t first_line;            /* 0: unknown */
 	struct v8_script_key script;
 };

@@ -67,17 +67,46 @@ static int32_t *member(struct v8_layout *l, size_t i)
 	return (int32_t *)((char *)l + wanted[i].at);
 }
 
-struct found {
-	uint64_t vaddr[COUNT(wanted)];  /* 0: there is no such constant */
+enum { MAJOR, MINOR, BLOB, BLOB_SIZE, N_SYMBOLS };
+
+static const char *const symbols[N_SYMBOLS] = {
+	[MAJOR] = "_ZN2v88internal7Version6major_E",
+	[MINOR] = "_ZN2v88internal7Version6minor_E",
+	[BLOB] = "_ZN2v88internal7Isolate23CurrentEmbeddedBlobCodeEv",
+	[BLOB_SIZE] = "_ZN2v88internal7Isolate27CurrentEmbeddedBlobCodeSizeEv",
 };
 
-static void take_constant(void *ctx, const char *name, uint64_t vaddr)
+/* Virtual addresses; 0: there is no such constant, or symbol. */
+struct found {
+	uint64_t vaddr[COUNT(wanted)], symbol[N_SYMBOLS];
+};
+
+static void take_symbol(void *ctx, const char *name, uint64_t vaddr)
 {
 	struct found *f = ctx;
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0) {
+		for (size_t i = 0; i < N_SYMBOLS; i++)
+			if (strcmp(name, symbols[i]) == 0)
+				f->symbol[i] = vaddr;
+		return;
+	}
 	const char *rest = name + strlen(PREFIX);
 	for (size_t i = 0; i < COUNT(wanted); i++)
 		if (!f->vaddr[i] && strncmp(rest, wanted[i].name, strlen(wanted[i].name)) == 0)
 			f->vaddr[i] = vaddr;
+}
+
+/* In stripped files all are dynamic; 24.11.1 has hidden constants, and 24 hidden functions. */
+static void find_symbols(struct cfi *c, struct found *f)
+{
+	static const char *const prefix[] = { PREFIX, "_ZN2v88internal7" };
+	*f = (struct found){ .vaddr = { 0 } };
+	runtime_symbols_each(c, RUNTIME_SYMBOLS_DYNAMIC, prefix, COUNT(prefix), take_symbol, f);
+	bool has_all = f->vaddr[0];
+	for (size_t i = 0; i < N_SYMBOLS; i++)
+		has_all &= f->symbol[i] != 0;
+	if (!has_all)
+		runtime_symbols_each(c, RUNTIME_SYMBOLS_ALL, prefix, COUNT(prefix), take_symbol, f);
 }
 
 static bool read_constants(const struct runtime_code_source *from, const struct found *f,
@@ -114,41 +143,13 @@ static const char *missing_constant(struct v8_layout *l)
 
 /* ---- the version ------------------------------------------------------------------------- */
 
-#define ANY_SIZE .max_bytes = UINT64_MAX
-
-enum { MAJOR, MINOR, BLOB, BLOB_SIZE, N_SYMBOLS };
-
-static bool is_complete(const struct runtime_symbol *s)
-{
-	bool has_all = true;
-	for (size_t i = 0; i < N_SYMBOLS; i++)
-		has_all &= s[i].vaddr != 0;
-	return has_all;
-}
-
-static void find_symbols(struct cfi *c, struct runtime_symbol s[N_SYMBOLS])
-{
-	static const struct runtime_symbol none[N_SYMBOLS] = {
-		[MAJOR] = { .name = "_ZN2v88internal7Version6major_E", ANY_SIZE },
-		[MINOR] = { .name = "_ZN2v88internal7Version6minor_E", ANY_SIZE },
-		[BLOB] = { .name = "_ZN2v88internal7Isolate23CurrentEmbeddedBlobCodeEv",
-			   .is_function = true, ANY_SIZE },
-		[BLOB_SIZE] = { .name = "_ZN2v88internal7Isolate27CurrentEmbeddedBlobCodeSizeEv",
-				.is_function = true, ANY_SIZE },
-	};
-	memcpy(s, none, sizeof(none));
-	runtime_symbols_find(c, RUNTIME_SYMBOLS_DYNAMIC, s, N_SYMBOLS);
-	if (!is_complete(s))
-		runtime_symbols_find(c, RUNTIME_SYMBOLS_ALL, s, N_SYMBOLS);
-}
-
-static bool read_version(const struct runtime_code_source *from, const struct runtime_symbol *s,
+static bool read_version(const struct runtime_code_source *from, const struct found *f,
 			 struct v8_layout *l)
 {
 	uint32_t minor;
-	if (!runtime_memory_read(from->memory, from->bias + s[MAJOR].vaddr, &l->major,
+	if (!runtime_memory_read(from->memory, from->bias + f->symbol[MAJOR], &l->major,
 				 sizeof(l->major)) ||
-	    !runtime_memory_read(from->memory, from->bias + s[MINOR].vaddr, &minor,
+	    !runtime_memory_read(from->memory, from->bias + f->symbol[MINOR], &minor,
 				 sizeof(minor)))
 		return false;
 	if (l->major < 100 && minor < 1000)
@@ -178,12 +179,12 @@ static bool read_returned(const struct runtime_code_source *from, uint64_t funct
 }
 
 /* While the program is starting, there are none. */
-static bool read_builtins(const struct runtime_code_source *from, const struct runtime_symbol *s,
+static bool read_builtins(const struct runtime_code_source *from, const struct found *f,
 			  struct v8_layout *l)
 {
 	uint64_t n_bytes;
-	if (!read_returned(from, s[BLOB].vaddr, &l->builtins_start, 8) || !l->builtins_start ||
-	    !read_returned(from, s[BLOB_SIZE].vaddr, &n_bytes, 4) || !n_bytes ||
+	if (!read_returned(from, f->symbol[BLOB], &l->builtins_start, 8) || !l->builtins_start ||
+	    !read_returned(from, f->symbol[BLOB_SIZE], &n_bytes, 4) || !n_bytes ||
 	    n_bytes > BUILTINS_BYTES_MAX)
 		return false;
 	l->builtins_start -= from->bias;
@@ -192,13 +193,6 @@ static bool read_builtins(const struct runtime_code_source *from, const struct r
 }
 
 /* ---- what has no constant ---------------------------------------------------------------- */
-
-#define FIXED_ARRAY_FIRST 16
-
-static int32_t element(int32_t i)
-{
-	return FIXED_ARRAY_FIRST + 8 * i;
-}
 
 /* Sources: bytecode-array.h, code.h, deoptimization-data.h, scope-info.tq of each version. */
 static void set_by_version(struct v8_layout *l)
@@ -219,10 +213,10 @@ static void set_by_version(struct v8_layout *l)
 		l->code_size = 56;
 	l->scope_first = l->major >= 13 ? 48 : 32;
 	l->scope_start = l->major >= 13 ? 32 : -1;
-	l->deopt_shared = element(l->major >= 13 ? 7 : 6);
+	l->deopt_shared = l->major >= 13 ? 7 : 6;
 	l->is_wrapped = l->major >= 13;
-	l->deopt_literals = element(l->major >= 13 ? 3 : 2);
-	l->deopt_inlining = element(l->major >= 13 ? 8 : 7);
+	l->deopt_literals = l->major >= 13 ? 3 : 2;
+	l->deopt_inlining = l->major >= 13 ? 8 : 7;
 }
 
 static void clear(struct v8_layout *l)
@@ -235,18 +229,13 @@ static void clear(struct v8_layout *l)
 enum v8_layout_result v8_layout_read(const struct runtime_code_source *from, struct v8_layout *l,
 				     const char **ret_missing)
 {
-	struct found f = { { 0 } };
-	struct runtime_symbol s[N_SYMBOLS];
+	struct found f;
 	clear(l);
+	find_symbols(from->cfi, &f);
 	*ret_missing = PREFIX "*";
-	runtime_symbols_each(from->cfi, RUNTIME_SYMBOLS_DYNAMIC, PREFIX, take_constant, &f);
-	/* 24.11.1 has hidden symbols only */
-	if (!f.vaddr[0])
-		runtime_symbols_each(from->cfi, RUNTIME_SYMBOLS_ALL, PREFIX, take_constant, &f);
-	find_symbols(from->cfi, s);
-	if (!f.vaddr[0] || !s[MAJOR].vaddr || !s[MINOR].vaddr)
+	if (!f.vaddr[0] || !f.symbol[MAJOR] || !f.symbol[MINOR])
 		return V8_LAYOUT_UNSUPPORTED;
-	if (!read_version(from, s, l) || !read_constants(from, &f, l))
+	if (!read_version(from, &f, l) || !read_constants(from, &f, l))
 		return V8_LAYOUT_UNREADABLE;
 	*ret_missing = "V8 10.2 or later";
 	if (l->major < MAJOR_MIN)
@@ -255,5 +244,5 @@ enum v8_layout_result v8_layout_read(const struct runtime_code_source *from, str
 	if (*ret_missing)
 		return V8_LAYOUT_UNSUPPORTED;
 	set_by_version(l);
-	return read_builtins(from, s, l) ? V8_LAYOUT_OK : V8_LAYOUT_UNREADABLE;
+	return read_builtins(from, &f, l) ? V8_LAYOUT_OK : V8_LAYOUT_UNREADABLE;
 }

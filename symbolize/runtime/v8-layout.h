@@ -37,9 +37,9 @@ struct v8_layout {
 	int32_t code_data;              /* of the deoptimizer, or the bytecode */
 	int32_t code_positions;
 	int32_t stream_start;           /* of the instructions in their object */
-	int32_t deopt_shared;           /* the function in the deoptimizer's data */
-	bool is_wrapped;                /* in an object of its own */
-	int32_t deopt_literals, deopt_inlining;
+	/* Indices in the deoptimizer's data: the function, constants, inlined functions. */
+	uint32_t deopt_shared, deopt_literals, deopt_inlining;
+	bool is_wrapped;                /* the function is in an object of its own */
 };
 
 enum v8_layout_result {

@@ -169,28 +169,29 @@ static bool read_number(const uint8_t **p, const uint8_t *end, int64_t *ret)
 	return false;
 }
 
-/* Bits of a position: one of another language's, 30 of the position plus one, 16 of the inlined
- * function plus one. */
-static int64_t script_offset(uint64_t bits)
+/* Bit 0 is set in positions of another language; the next 30 bits are the offset plus one, and 16
+ * bits the inlined function plus one. */
+struct v8_position v8_position_of(uint64_t bits)
 {
-	return bits & 1 ? -1 : (int64_t)(bits >> 1 & ((1u << 30) - 1)) - 1;
+	return (struct v8_position){
+		.offset = bits & 1 ? -1 : (int64_t)(bits >> 1 & ((1u << 30) - 1)) - 1,
+		.inlined = (uint32_t)(bits >> 31 & 0xffff),
+	};
 }
 
-int64_t v8_positions_find(const uint8_t *table, size_t n_bytes, uint32_t off,
-			  uint32_t *ret_inlined)
+struct v8_position v8_positions_find(const uint8_t *table, size_t n_bytes, uint32_t off)
 {
 	const uint8_t *end = table + n_bytes;
+	struct v8_position found = { .offset = -1 };
 	uint64_t at = 0, bits = 0;
-	int64_t found = -1, step, more;
-	*ret_inlined = 0;
+	int64_t step, more;
 	while (read_number(&table, end, &step) && read_number(&table, end, &more)) {
 		/* the sign of the first says whether it is a statement */
 		at += (uint64_t)(step < 0 ? -(step + 1) : step);
 		bits += (uint64_t)more;
 		if (at > off)
 			break;
-		found = script_offset(bits);
-		*ret_inlined = (uint32_t)(bits >> 31 & 0xffff);
+		found = v8_position_of(bits);
 	}
 	return found;
 }

@@ -38,10 +38,16 @@ struct v8_script_key v8_script_key(const struct v8_heap *h, uint64_t script);
 uint32_t v8_script_line(const struct v8_heap *h, struct v8_scripts *s,
 			const struct v8_script_key *key, int64_t position);
 
+struct v8_position {
+	int64_t offset;                 /* characters; -1: unknown */
+	uint32_t inlined;               /* the number of an inlined function plus one; 0: none */
+};
+
+/* A position as V8 stores it (source-position.h). */
+struct v8_position v8_position_of(uint64_t bits);
+
 /* The position that a table of V8 (source-position-table.cc) has for an offset of code: that of
- * the last entry at or before it; -1: there is none.  *ret_inlined is the number of the function
- * that is inlined there, plus one; 0: none is. */
-int64_t v8_positions_find(const uint8_t *table, size_t n_bytes, uint32_t off,
-			  uint32_t *ret_inlined);
+ * the last entry at or before it. */
+struct v8_position v8_positions_find(const uint8_t *table, size_t n_bytes, uint32_t off);
 
 #endif

@@ -21,6 +21,7 @@ enum { SEQ, CONS, EXTERNAL, SLICED, THIN = 5 };
 #define FIRST_OFF 16
 #define SECOND_OFF 24
 
+#define ELEMENTS_MAX 65536u
 #define PIECES_MAX 32u
 #define CHARACTERS_MAX 512u
 
@@ -38,6 +39,12 @@ uint32_t v8_int(const struct v8_heap *h, uint64_t object, int32_t off)
 	return off >= 0 && v8_is_object(object) &&
 	       runtime_pages_read(h->pages, object - 1 + (uint64_t)off, &value, sizeof(value)) ?
 		value : 0;
+}
+
+uint64_t v8_element(const struct v8_heap *h, uint64_t array, uint32_t i)
+{
+	uint64_t n = v8_word(h, array, V8_LENGTH_OFF) >> 32;
+	return i < n && i < ELEMENTS_MAX ? v8_word(h, array, V8_FIRST_OFF + 8 * (int32_t)i) : 0;
 }
 
 int32_t v8_type(const struct v8_heap *h, uint64_t object)

@@ -10,6 +10,10 @@
 struct runtime_pages;
 struct v8_layout;
 
+/* Of arrays: of objects, bytes and bytecode. */
+#define V8_LENGTH_OFF 8
+#define V8_FIRST_OFF 16
+
 /* Reads of one memory: the pages are the question's. */
 struct v8_heap {
 	const struct v8_layout *layout;
@@ -30,6 +34,9 @@ static inline bool v8_is_integer(uint64_t word)
 /* The word at an offset of an object; 0: it cannot be read. */
 uint64_t v8_word(const struct v8_heap *h, uint64_t object, int32_t off);
 uint32_t v8_int(const struct v8_heap *h, uint64_t object, int32_t off);
+
+/* Element i of an array; 0: it has fewer, or cannot be read. */
+uint64_t v8_element(const struct v8_heap *h, uint64_t array, uint32_t i);
 
 /* The type of an object; -1: the word is not an object, or cannot be read. */
 int32_t v8_type(const struct v8_heap *h, uint64_t object);

@@ -48,7 +48,7 @@ static void ask_frame(void *program, const struct runtime_code_source *from,
 {
 	const struct runtime_frame f = v8vm_frame(&vm, function, off);
 	uint64_t pc;
-	if (v8_code_ops.frame(program, from, &f, &pc))
+	if (v8_code_ops.frame(program, from, &f, &pc) == RUNTIME_FRAME_FOUND)
 		ask(program, from, pc);
 }
 

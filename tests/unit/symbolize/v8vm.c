@@ -308,6 +308,10 @@ static void put_functions(struct v8vm *v)
 				    script);
 	put_code(v, V8VM_CODE, put_deopt_data(v, inner));
 	put_code(v, V8VM_BASELINE, v->outer.bytecode);
+	/* what follows an empty array is another object */
+	uint64_t nothing = put_deopt_data(v, inner);
+	set(v, nothing, 8, 0);
+	put_code(v, V8VM_STUB, nothing);
 }
 
 struct runtime_frame v8vm_frame(const struct v8vm *v, struct v8vm_function f, uint32_t off)

@@ -22,6 +22,7 @@ struct cfi;
 #define V8VM_CODE 0x18000u              /* of "inner" */
 #define V8VM_CODE_BYTES 0x140u
 #define V8VM_BASELINE 0x18400u          /* of "outer" */
+#define V8VM_STUB 0x18800u              /* without a function: its data is an empty array */
 #define V8VM_BUILTINS 0x50000u          /* vaddr, without memory */
 #define V8VM_BUILTINS_BYTES 0x1000u
 

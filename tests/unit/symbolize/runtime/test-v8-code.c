@@ -56,7 +56,7 @@ static void has(uint64_t pc, const char *want, const char *what)
 static uint64_t pc_of(struct runtime_frame f)
 {
 	uint64_t pc = 0;
-	return v8_code_ops.frame(program.data, &from, &f, &pc) ? pc : 0;
+	return v8_code_ops.frame(program.data, &from, &f, &pc) == RUNTIME_FRAME_FOUND ? pc : 0;
 }
 
 static uint64_t pc_at(struct v8vm_function f, uint32_t off)
@@ -78,6 +78,7 @@ static void all_names(unsigned int major)
 	has(pc_at(vm.outer, 5), "1 outer /app/main.js:4 from 2", "the line of its bytecode");
 	has(pc_at(vm.method, 0), "1 Kind.method /app/main.js:2 from 4", "an inferred name");
 	has(V8VM_BASELINE + 4, "1 outer /app/main.js:2 from 2", "baseline code");
+	has(V8VM_STUB + 4, "-", "code without a function");
 	has(0x7fff0000, "-", "an address without memory");
 	stop();
 }
@@ -198,20 +199,24 @@ static void texts(void)
 	stop();
 }
 
+static void is_position(const uint8_t *table, size_t n, uint32_t off, int64_t want,
+			const char *what)
+{
+	tap_int(v8_positions_find(table, n, off).offset, want, what);
+}
+
 static void positions(void)
 {
 	static const uint8_t table[] = { 0, 8, 9 * 2, 96, 3, 95 };
-	uint32_t inlined;
-	tap_ok(v8_positions_find(table, 4, 0, &inlined) == 1, "the first entry");
-	tap_ok(v8_positions_find(table, 4, 8, &inlined) == 1, "until the next one");
-	tap_ok(v8_positions_find(table, 4, 9, &inlined) == 25, "which is there");
-	tap_ok(v8_positions_find(table, 0, 9, &inlined) == -1, "no table");
-	tap_ok(v8_positions_find(table, 3, 9, &inlined) == 1, "a table that is cut");
-	tap_ok(v8_positions_find(table, sizeof(table), 10, &inlined) == 1,
-	       "an expression, further back");
 	static const uint8_t deep[] = { 0, 0x80 | (1 << 3), 0x80, 0x80, 0x80, 0x80 | 0x30, 0x00 };
-	tap_ok(v8_positions_find(deep, sizeof(deep), 0, &inlined) == 1 && inlined == 3,
-	       "the number of an inlined function");
+	is_position(table, 4, 0, 1, "the first entry");
+	is_position(table, 4, 8, 1, "until the next one");
+	is_position(table, 4, 9, 25, "which is there");
+	is_position(table, 0, 9, -1, "no table");
+	is_position(table, 3, 9, 1, "a table that is cut");
+	is_position(table, sizeof(table), 10, 1, "an expression, further back");
+	is_position(deep, sizeof(deep), 0, 1, "the position in an inlined function");
+	tap_int(v8_positions_find(deep, sizeof(deep), 0).inlined, 3, "and its number");
 }
 
 int main(void)
