@@ -56,7 +56,8 @@ static const struct v8_range *learn(struct v8_bytecodes *b, const struct v8_heap
 	if (!v8_is_integer(length) || n_bytes > BYTECODE_BYTES_MAX)
 		return NULL;
 	b->n_learned++;
-	return v8_ranges_add(&b->ranges, (struct v8_range){ bytecode - 1, bytecode - 1 + n_bytes, shared });
+	return v8_ranges_add(&b->ranges, (struct v8_range){ bytecode - 1, bytecode - 1 + n_bytes,
+							    shared });
 }
 
 const struct v8_range *v8_bytecodes_of_frame(struct v8_bytecodes *b, const struct v8_heap *h,

@@ -49,8 +49,9 @@ static bool is_call(const struct v8_heap *h, uint64_t pc)
 	if (!runtime_pages_read(h->pages, pc + 1 - sizeof(b), b, sizeof(b)))
 		return false;
 	memcpy(&off, b + 3, sizeof(off));
-	return (b[2] == 0xe8 && runtime_pages_read(h->pages, pc + 1 + (uint64_t)(int64_t)off,
-						   &target, 1)) || (b[5] == 0xff && b[6] >> 3 == 0x1a) ||
+	uint64_t to = pc + 1 + (uint64_t)(int64_t)off;
+	bool is_near = b[2] == 0xe8 && runtime_pages_read(h->pages, to, &target, 1);
+	return is_near || (b[5] == 0xff && b[6] >> 3 == 0x1a) ||
 	       (b[4] == 0xff && b[5] >> 3 == 0x0a) || (b[1] == 0xff && b[2] >> 3 == 0x12);
 }
 

@@ -22,11 +22,13 @@ spinning() {
 	profile 'all stacks reach a root' n.pb.gz "roots('^(_start|clone3?|__clone.*)\$') > 0.97"
 }
 attempts 3 spinning
-profile 'interpreted functions are the callers' n.pb.gz "through('^once\$', r'^\\(anonymous\\)\$') > 0.8" \
-	"through('^Module._compile\$|anonymous', '^Module._extensions..js\$|anonymous') > 0.8"
+profile 'interpreted functions are the callers' n.pb.gz "through('^once\$', '^.anonymous spin.js:1.\$') > 0.8" \
+	"through('^Module._compile\$|anonymous loader', '^Module._extensions..js\$|anonymous loader') > 0.8"
+profile 'a builtin, its caller that is inlined, and the closure that it calls are in one stack' n.pb.gz \
+	"through('Sort', '^fill\$', '^once\$') > 0.02" "through('^.anonymous spin.js:35', '(Sort|Merge)') > 0.005"
 profile 'files and lines are known' n.pb.gz \
 	"any(f.name == 'fib' and f.start_line == $(line 'function fib') and f.file == '$js/spin.js' for f in p.functions.values())" \
-	"any(f == '$js/spin.js' and abs(l - $(line 'result ^= once')) <= 1 for f, l in lines('(anonymous)'))"
+	"any(f == '$js/spin.js' and abs(l - $(line 'result ^= once')) <= 1 for f, l in lines('(anonymous spin.js:1)'))"
 like err 'code of V8 [0-9.]+ in process [0-9]+: [0-9]+ addresses with names' '-v says so'
 
 record --runtime-names=off -- "$NODE" "$js/spin.js" 500
@@ -41,6 +43,20 @@ closures() {
 	profile 'nearly all have names' n.pb.gz "anywhere(r'^\\[jit\\]') < 0.08"
 }
 attempts 3 closures
+
+# The program writes its map to a file that cprof does not find.
+"$NODE" --perf-basic-prof "$js/spin.js" 60000 >/dev/null &
+program=$!
+check 'a program writes its map' wait_for 20 test -s "/tmp/perf-$program.map"
+hidden=/tmp/cprof-test.$program.map
+mv "/tmp/perf-$program.map" "$hidden"
+record --duration=2 -p "$program"
+kill "$program"
+"$PYTHON" "$CPROF_SOURCE_ROOT/tests/tools/jsmap.py" n.pb.gz "$hidden" >equal.txt 2>differ.txt
+rm -f "$hidden"
+cat equal.txt differ.txt | sed 's/^/# /' | head -n 10
+check 'compiled functions have the names and lines that V8 itself writes' \
+	awk '{ exit !($2 > 500 && $8 == 0 && $4 >= 0.99 * $2) }' equal.txt
 
 record -- "$NODE" --perf-basic-prof "$js/spin.js" 500
 profile 'names of a perf map come first' n.pb.gz "anywhere('^JS:.fib .*spin.js') > 0.02"
