@@ -27,18 +27,27 @@ void jitlive_done(struct jitlive *l)
 	*l = (struct jitlive){ .process = NULL };
 }
 
-static const struct procs_map *find_library(const struct dso_table *dsos,
-					    const struct procs_space *space,
-					    const struct runtime **ret)
+static const struct procs_map *find_file(const struct dso_table *dsos,
+					 const struct procs_space *space,
+					 const struct runtime *(*of)(const char *path),
+					 const struct runtime **ret)
 {
 	for (size_t i = 0; i < space->map.n; i++) {
-		const struct runtime *r =
-			runtime_of_library(dso_get(dsos, space->map.v[i].dso)->path);
+		const struct runtime *r = of(dso_get(dsos, space->map.v[i].dso)->path);
 		*ret = r;
 		if (r && r->code)
 			return &space->map.v[i];
 	}
 	return NULL;
+}
+
+/* A program may have the name of one with the runtime, and only use its library. */
+static const struct procs_map *find_library(const struct dso_table *dsos,
+					    const struct procs_space *space,
+					    const struct runtime **ret)
+{
+	const struct procs_map *m = find_file(dsos, space, runtime_of_library, ret);
+	return m ? m : find_file(dsos, space, runtime_of_program, ret);
 }
 
 static void open_library(struct jitlive *l, const struct dso_table *dsos,

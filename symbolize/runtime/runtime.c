@@ -22,10 +22,16 @@ const struct runtime *runtime_of_library(const char *path)
 		const char *library = runtime_table[i]->library;
 		if (library && strncmp(slash + 1, library, strlen(library)) == 0)
 			return runtime_table[i];
-		const char *program = runtime_table[i]->program;
-		if (program && strcmp(slash + 1, program) == 0)
-			return runtime_table[i];
 	}
+	return NULL;
+}
+
+const struct runtime *runtime_of_program(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	for (unsigned int i = 0; slash && i < RUNTIME_N; i++)
+		if (runtime_table[i]->program && strcmp(slash + 1, runtime_table[i]->program) == 0)
+			return runtime_table[i];
 	return NULL;
 }
 

@@ -43,8 +43,7 @@ enum runtime_caller {
 /* NULL members: the runtime has no answer. */
 struct runtime {
 	const char *name;
-	/* A process runs it that has a file mapped whose name starts so, or is the second. */
-	const char *library, *program;
+	const char *library, *program;  /* the start of its name; the name of a program with it */
 	/* What the runtime knows of a file; NULL: it is not the runtime's, or no memory. */
 	void *(*open_file)(struct cfi *c);
 	void (*close_file)(void *file);
@@ -85,8 +84,9 @@ struct runtime {
 
 /* ---- processes -------------------------------------------------------------------------- */
 
-/* The runtime whose library has that path, or NULL. */
+/* The runtime whose library has that path, or NULL.  The second: that is linked into a program. */
 const struct runtime *runtime_of_library(const char *path);
+const struct runtime *runtime_of_program(const char *path);
 
 /* May sp, in the word below a saved frame pointer, be the stack pointer of a caller whose frame
  * does not begin at the CFA?  Such frames are the interpreters'. */

@@ -44,6 +44,21 @@ closures() {
 }
 attempts 3 closures
 
+cat >waits.js.keep <<'END'
+function waiter() { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60000); }
+function caller() { waiter(); }
+caller();
+END
+"$NODE" waits.js.keep &
+program=$!
+waiting() {
+	run "$CPROF" snapshot -p "$program"
+	grep -q 'at caller (.*waits.js.keep:2)' out
+}
+check 'a snapshot has the functions of a thread that waits' wait_for 20 waiting
+like out 'at waiter .*waits.js.keep:1' 'with their lines'
+kill "$program"
+
 # The program writes its map to a file that cprof does not find.
 "$NODE" --perf-basic-prof "$js/spin.js" 60000 >/dev/null &
 program=$!

@@ -10,8 +10,8 @@ static void test_library(void)
 {
 	const struct runtime *java = runtime_of_library("/usr/lib/jvm/java-17/server/libjvm.so");
 	tap_ok(java == &runtime_hotspot, "libjvm.so is HotSpot's library");
-	tap_ok(runtime_of_library("/usr/bin/node") == &runtime_v8, "a program has its whole name");
-	tap_ok(!runtime_of_library("/usr/bin/node-gyp"), "not only its start");
+	tap_ok(runtime_of_program("/usr/bin/node") == &runtime_v8, "a program has its whole name");
+	tap_ok(!runtime_of_program("/usr/bin/node-gyp"), "not only its start");
 	tap_ok(runtime_of_library("/usr/lib/libnode.so.108") == &runtime_v8, "Debian's Node.js");
 	tap_ok(!runtime_of_library("/usr/lib/libc.so.6"), "other libraries are nobody's");
 	tap_ok(!runtime_of_library("/libjvm.so/other"), "nor are files in a folder of that name");
