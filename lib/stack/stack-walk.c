@@ -579,7 +579,7 @@ static bool is_proven(struct stack_walk *w, const struct procs_space *space,
 static bool has_bytecode(struct stack_walk *w, struct procs_space *space,
 			 const struct record_sample *s, struct unwind_result *u)
 {
-	if (!w->user.jit || !jit_has_frames(w->user.jit, space))
+	if (!space->jit || !w->user.jit || !jit_has_frames(w->user.jit, space))
 		return false;
 	if (!w->bytecode)
 		w->bytecode = calloc(1, sizeof(*w->bytecode));
