@@ -302,9 +302,10 @@ class View:
                 wrong.append((name, got, sorted(spans)))
         return wrong if lives else ["no lives"]
 
-    def life(self, name, path):
-        """The least time that a thread of that name existed, by its own clock."""
-        return min(int(line.split()[2]) for line in open(path)
+    def life(self, name, path, column=2):
+        """The least time (in column 3: the longest) that a thread of that name existed, by clocks of
+        the program."""
+        return min(int(line.split()[column]) for line in open(path)
                    if line.startswith("life %s " % name))
 
     def pid(self, function, path):

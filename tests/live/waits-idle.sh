@@ -147,6 +147,9 @@ if [ -x "$postgres/initdb" ]; then
 	$not_root "$postgres/psql" -q -h "$T" -d postgres <commands >/dev/null 2>&1 &
 	exec 3>commands
 	wait_for 40 pgrep -P "$pid" -f 'local. idle' >/dev/null
+	backend=$(pgrep -P "$pid" -f 'local. idle')
+	# It says so before it waits.
+	wait_for 40 grep -q '^State:.S' "/proc/$backend/status"
 	sleep 0.3
 	idle_is PostgreSQL "$pid" 0.99
 	profile 'PostgreSQL: a backend without a command, and auxiliary processes' p.pb.gz \

@@ -2,7 +2,8 @@
  * switches SECONDS [PER_SECOND]: two threads on one CPU that hand a futex to and fro, 25 calls
  * deep, as fast as they can or PER_SECOND times.  The first one waits in turn in quick() and,
  * because the other one is slow every second time, in slow().  Prints "quick SECONDS COUNT", "slow
- * SECONDS COUNT" by its own clock, and "cpu NS COUNT", the CPU time per switch of both.
+ * SECONDS COUNT" by its own clock, "cpu NS COUNT", the CPU time per switch of both, and
+ * "life second AT_LEAST_NS AT_MOST_NS", how long the second thread existed.
  */
 
 #include "prog.h"
@@ -20,7 +21,7 @@
 
 static uint32_t turn;
 static bool is_over;
-static uint64_t end_ns, gap_ns;
+static uint64_t end_ns, gap_ns, second_ended_ns;
 static uint64_t site_ns[2], site_n[2];
 
 static void wait_while(uint32_t value)
@@ -89,6 +90,7 @@ static PROG_NOINLINE void second_at(unsigned depth)
 static void *second(void *unused)
 {
 	second_at(DEPTH);
+	second_ended_ns = prog_clock_ns(CLOCK_MONOTONIC);
 	return unused;
 }
 
@@ -103,9 +105,12 @@ int main(int argc, char **argv)
 	sched_setaffinity(0, sizeof(one), &one);
 	gap_ns = rate > 0 ? (uint64_t)(2e9 / rate) : 0;
 	end_ns = prog_clock_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
+	uint64_t before_ns = prog_clock_ns(CLOCK_MONOTONIC);
 	pthread_create(&other, NULL, second, NULL);
+	uint64_t created_ns = prog_clock_ns(CLOCK_MONOTONIC);
 	first_at(DEPTH);
 	pthread_join(other, NULL);
+	uint64_t joined_ns = prog_clock_ns(CLOCK_MONOTONIC);
 	getrusage(RUSAGE_SELF, &u);
 	printf("quick %.9f %" PRIu64 "\n", (double)site_ns[0] / 1e9, site_n[0]);
 	printf("slow %.9f %" PRIu64 "\n", (double)site_ns[1] / 1e9, site_n[1]);
@@ -113,5 +118,7 @@ int main(int argc, char **argv)
 			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e3;
 	printf("cpu %.1f %ld\n", cpu_ns / (double)(u.ru_nvcsw + u.ru_nivcsw),
 	       u.ru_nvcsw + u.ru_nivcsw);
+	printf("life second %" PRIu64 " %" PRIu64 "\n", second_ended_ns - created_ns,
+	       joined_ns - before_ns);
 	return 0;
 }
