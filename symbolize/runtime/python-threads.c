@@ -1,4 +1,5 @@
-/* Every address comes from the program, which goes on running: lists may have no end. */
+/* Every address comes from the program, which goes on running: lists may have no end, and may come
+ * back to where they were. */
 
 #include "symbolize/runtime/python-threads.h"
 
@@ -14,6 +15,22 @@
 static bool read_word(struct runtime_pages *p, uint64_t at, uint64_t *ret)
 {
 	return runtime_pages_read(p, at, ret, sizeof(*ret));
+}
+
+/* Finds cycles (R. P. Brent, 1980): each element is compared with an earlier one, which is replaced
+ * after 1, 2, 4 ... elements. */
+struct cycle { uint64_t seen; size_t n, n_next; };
+
+/* May the list go on with the element at that address? */
+static bool is_next(struct cycle *c, uint64_t at)
+{
+	if (at % 8 != 0 || (c->n && at == c->seen))
+		return false;
+	if (c->n++ == c->n_next) {
+		c->n_next = 2 * c->n;
+		c->seen = at;
+	}
+	return true;
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -42,16 +59,20 @@ bool python_threads_read(const struct python_program *p, struct runtime_pages *p
 			 struct python_threads *ret)
 {
 	const struct python_layout *l = &p->layout;
+	struct cycle interps = { 0 };
 	uint64_t interp, thread;
 	ret->v.n = 0;
 	if (!read_word(pages, p->runtime + l->runtime_interpreters, &interp))
 		return false;
 	for (size_t i = 0; interp && i < PYTHON_INTERPRETERS_MAX; i++) {
-		if (!read_word(pages, interp + l->interp_threads, &thread))
+		struct cycle threads = { 0 };
+		if (!is_next(&interps, interp) ||
+		    !read_word(pages, interp + l->interp_threads, &thread))
 			return false;
 		while (thread && ret->v.n < PYTHON_THREADS_MAX) {
 			struct python_thread t;
-			if (!read_thread(p, pages, thread, &t) || !VEC_PUSH(&ret->v, t) ||
+			if (!is_next(&threads, thread) || !read_thread(p, pages, thread, &t) ||
+			    !VEC_PUSH(&ret->v, t) ||
 			    !read_word(pages, thread + l->thread_next, &thread))
 				return false;
 		}
@@ -106,31 +127,42 @@ static int64_t instruction_off(const struct python_layout *l, const uint8_t *fra
 }
 
 /* Adds the frame; false: no memory. */
-static bool add_frame(const struct python_layout *l, const uint8_t *frame,
+static bool add_frame(const struct python_layout *l, uint64_t at, const uint8_t *frame,
 		      struct python_frames *ret)
 {
 	uint64_t code = POINTER(word_at(frame, l->frame_code));
 	bool has_owner = l->entry == PYTHON_ENTRY_OWNER;
 	uint8_t mark = l->entry == PYTHON_ENTRY_EACH ? 1 : frame[l->frame_entry];
 	bool is_entry = has_owner ? mark == l->entry_owner : mark != 0;
-	const struct python_frame f = { code, instruction_off(l, frame, code) };
+	const struct python_frame f = { at, code, instruction_off(l, frame, code) };
 	if ((!has_owner || mark < l->entry_owner) && !VEC_PUSH(&ret->frames, f))
 		return false;
 	return !is_entry || VEC_PUSH(&ret->ends, (uint32_t)ret->frames.n);
+}
+
+bool python_frames_code(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
+			uint64_t *ret)
+{
+	if (!read_word(pages, at + p->layout.frame_code, ret))
+		return false;
+	*ret = POINTER(*ret);
+	return true;
 }
 
 bool python_frames_read(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
 			struct python_frames *ret)
 {
 	const struct python_layout *l = &p->layout;
+	struct cycle cycle = { 0 };
 	uint8_t frame[UINT8_MAX + 1];
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = false;
 	for (size_t i = 0; at && i < 2 * PYTHON_FRAMES_MAX; i++) {
 		if (ret->frames.n == PYTHON_FRAMES_MAX || l->frame_bytes > sizeof(frame) ||
+		    !is_next(&cycle, at) ||
 		    !runtime_pages_read(pages, at, frame, l->frame_bytes))
 			return true;
-		if (!add_frame(l, frame, ret))
+		if (!add_frame(l, at, frame, ret))
 			return false;
 		at = word_at(frame, l->frame_previous);
 	}

@@ -39,6 +39,7 @@ bool python_threads_frame(const struct python_program *p, struct runtime_pages *
 
 /* A function that is being executed. */
 struct python_frame {
+	uint64_t at;                    /* where it is in the program */
 	uint64_t code;                  /* its code object */
 	int64_t off;                    /* of the present instruction from the first, in bytes;
 					 * below 0: none yet */
@@ -50,6 +51,10 @@ struct python_frames {
 	VEC(uint32_t) ends;             /* of each activation: the index after its last frame */
 	bool is_whole;                  /* they end with the first function of the thread */
 };
+
+/* The code object of the frame at an address; false: it cannot be read. */
+bool python_frames_code(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
+			uint64_t *ret);
 
 /* The frames from the one at an address on; false: no memory. */
 bool python_frames_read(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
