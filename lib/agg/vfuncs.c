@@ -46,3 +46,14 @@ uint32_t vfuncs_add(struct vfuncs *f, const char *name, const char *file, uint32
 	hashindex_put(&f->index, hash, id);
 	return id;
 }
+
+bool vfuncs_copy(struct vfuncs *to, const struct vfuncs *from, uint64_t *vaddr)
+{
+	uint32_t line;
+	const struct vfunc *f = vfuncs_at(from, *vaddr, &line);
+	uint32_t id = f ? vfuncs_add(to, strtab_get(&from->strings, f->name),
+				     strtab_get(&from->strings, f->file), f->first_line)
+			: VFUNCS_NONE;
+	*vaddr = vfuncs_vaddr(id, line);
+	return id != VFUNCS_NONE;
+}

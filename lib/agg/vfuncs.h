@@ -11,6 +11,7 @@
 #include "base/hashindex.h"
 #include "base/strtab.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct budget;
@@ -35,6 +36,9 @@ void vfuncs_done(struct vfuncs *f);
 
 /* The function's id.  VFUNCS_NONE when it is new and memory is out or the budget refuses. */
 uint32_t vfuncs_add(struct vfuncs *f, const char *name, const char *file, uint32_t first_line);
+
+/* Moves an address to another table.  False: it has no such function, or no memory. */
+bool vfuncs_copy(struct vfuncs *to, const struct vfuncs *from, uint64_t *vaddr);
 
 static inline uint64_t vfuncs_vaddr(uint32_t function, uint32_t line)
 {

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "interp/interp-python.h"
+#include "interp/interp-samples.h"
 #include "proc/procs.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 
 struct interp_cache_entry {
 	struct interp_python *python;   /* NULL: there is none */
+	struct interp_samples *samples; /* of python; NULL: none yet */
 	uint32_t n_changes;             /* of the address space when that was found out */
 	uint64_t tried_ns;
 };
@@ -21,6 +23,10 @@ static void set_python(struct interp_cache *c, struct interp_cache_entry *e,
 		       struct interp_python *python)
 {
 	c->n_found -= e->python != NULL;
+	if (e->samples)
+		interp_samples_done(e->samples);
+	free(e->samples);
+	e->samples = NULL;
 	interp_python_close(e->python);
 	e->python = python;
 	c->n_found += python != NULL;
@@ -57,6 +63,21 @@ struct interp_python *interp_cache_find(struct interp_cache *c, struct procs_pro
 	else if (r != -ENOENT && r != -ESRCH)
 		snprintf(c->why, sizeof(c->why), "process %u: %.100s", p->pid, why.what);
 	return e->python;
+}
+
+bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,
+			  struct interp_program *ret)
+{
+	struct interp_python *python = interp_cache_find(c, p, now_ns);
+	struct interp_cache_entry *e = python ? idmap_get(&c->by_pid, p->pid) : NULL;
+	if (!e)
+		return false;
+	if (!e->samples && (e->samples = malloc(sizeof(*e->samples))))
+		interp_samples_init(e->samples);
+	*ret = (struct interp_program){
+		interp_python_runtime(python), interp_python_code(python), e->samples,
+	};
+	return e->samples;
 }
 
 void interp_cache_trim(struct interp_cache *c, const struct procs *procs)

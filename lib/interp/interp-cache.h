@@ -11,6 +11,8 @@
 #include "proc/idmap.h"
 
 struct interp_python;
+struct interp_runtime;
+struct interp_samples;
 struct procs;
 struct procs_process;
 
@@ -27,6 +29,16 @@ void interp_cache_done(struct interp_cache *c);
  * of this header. */
 struct interp_python *interp_cache_find(struct interp_cache *c, struct procs_process *p,
 					uint64_t now_ns);
+
+/* The same for samples of threads that run, of whatever language it is.  False: it runs none, or no
+ * memory. */
+struct interp_program {
+	const struct interp_runtime *runtime;
+	const struct interp_code *code;
+	struct interp_samples *samples;
+};
+bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,
+			  struct interp_program *ret);
 
 /* Forgets processes that have ended. */
 void interp_cache_trim(struct interp_cache *c, const struct procs *procs);

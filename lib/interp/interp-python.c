@@ -1,15 +1,9 @@
-/*
- * Code objects are known by their addresses.  Another one may take such an address, so the fields
- * that identify it are compared each time.
- */
-
 #include "interp/interp-python.h"
+#include "interp/interp-python-private.h"
 
 #include "agg/frames.h"
 #include "agg/vfuncs.h"
 #include "base/err.h"
-#include "base/hash.h"
-#include "base/hashindex.h"
 #include "base/host.h"
 #include "base/path.h"
 #include "base/remotemem.h"
@@ -17,7 +11,6 @@
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/elf/symelf.h"
-#include "symbolize/runtime/python-code.h"
 #include "symbolize/runtime/python-glue.h"
 #include "symbolize/runtime/python-program.h"
 #include "symbolize/runtime/python-threads.h"
@@ -32,36 +25,6 @@
 
 /* Of one process, at most: a second's work. */
 #define PAGES_MAX (1u << 18)
-
-/* A program that makes functions all the time has new ones at new addresses. */
-#define CODES_MAX 50000u
-
-/* A code object whose name is known. */
-struct code {
-	uint64_t at;
-	struct python_code_key key;
-	uint32_t function;              /* VFUNCS_NONE: it cannot be read */
-	struct python_lines lines;
-};
-
-struct interp_python {
-	struct interp_tables t;
-	uint32_t tid;                   /* a living thread of the process */
-	uint32_t pid, dso;              /* of its functions */
-	uint64_t start;                 /* of the mapping of its file */
-	int code;                       /* why memory could not be read, -errno; 0: it could */
-	struct cfi *cfi;                /* NULL after interp_python_open */
-	struct symelf elf;              /* names of native functions */
-	bool has_elf, is_other_namespace;
-	struct runtime_memory memory;
-	struct runtime_pages pages;
-	struct python_program program;
-	struct python_threads threads;
-	struct python_frames frames;    /* of the present thread */
-	VEC(struct code) codes;
-	struct hashindex by_address;
-	struct interp_code interp;
-};
 
 /* ---- programs ------------------------------------------------------------------------------ */
 
@@ -112,9 +75,12 @@ static const struct dso *find_file(const struct interp_tables *t, const struct p
 {
 	for (size_t i = 0; i < p->space.map.n; i++) {
 		const struct procs_map *m = &p->space.map.v[i];
-		const struct dso *d = dso_get(t->dsos, m->dso);
+		struct dso *d = dso_get(t->dsos, m->dso);
 		uint64_t vaddr;
-		if (!may_be_python(p, d) || !dso_vaddr(d, m->pgoff, &vaddr) || !open_file(d, ret))
+		if (d->is_plain || !may_be_python(p, d) || !dso_vaddr(d, m->pgoff, &vaddr))
+			continue;
+		d->is_plain = !open_file(d, ret);
+		if (d->is_plain)
 			continue;
 		ret->bias = m->start - vaddr;
 		*ret_start = m->start;
@@ -147,7 +113,7 @@ static int explain(enum python_program_result r, const struct interp_python *p, 
 }
 
 /* It may have been collected since it was used last. */
-static int set_dso(struct interp_python *p)
+int interp_python_set_dso(struct interp_python *p)
 {
 	char name[64];
 	const struct dso_key key = { .kind = DSO_RUNTIME };
@@ -190,13 +156,16 @@ static int open_program(struct interp_python *p, const struct procs_process *pro
 	static const struct symdebug_place no_debug_files = { .host = NULL };
 	p->has_elf = symelf_open(&p->elf, d, &no_debug_files) == 0;
 	p->interp = (struct interp_code){
-		.dso = d->id, .ctx = p, .is_loop = is_loop, .is_glue = is_glue,
+		.dso = d->id, .bias = places.bias, .ctx = p, .is_loop = is_loop,
+		.is_glue = is_glue,
 	};
+	p->codes.code_type = p->program.code_type;
+	p->codes.layout = &p->program.layout;
 	/* what is needed of the file is read now: d may be forgotten later */
 	is_glue(p, places.loop);
 	cfi_close(p->cfi);
 	p->cfi = NULL;
-	return set_dso(p) < 0 ? err_errno(e, ENOMEM, "no memory") : 0;
+	return interp_python_set_dso(p) < 0 ? err_errno(e, ENOMEM, "no memory") : 0;
 }
 
 int interp_python_open(const struct interp_tables *t, const struct procs_process *process,
@@ -210,6 +179,8 @@ int interp_python_open(const struct interp_tables *t, const struct procs_process
 		.memory = { .read = read_memory, .ctx = p },
 	};
 	runtime_pages_init(&p->pages, &p->memory, PAGES_MAX);
+	p->codes.pages = &p->pages;
+	p->codes.vfuncs = t->vfuncs;
 	int r = open_program(p, process, e);
 	if (r < 0) {
 		interp_python_close(p);
@@ -220,19 +191,11 @@ int interp_python_open(const struct interp_tables *t, const struct procs_process
 	return 0;
 }
 
-static void forget_codes(struct interp_python *p)
-{
-	for (size_t i = 0; i < p->codes.n; i++)
-		python_lines_done(&p->codes.v[i].lines);
-	VEC_FREE(&p->codes);
-	hashindex_done(&p->by_address);
-}
-
 void interp_python_close(struct interp_python *p)
 {
 	if (!p)
 		return;
-	forget_codes(p);
+	pycodes_done(&p->codes);
 	VEC_FREE(&p->threads.v);
 	python_frames_done(&p->frames);
 	runtime_pages_done(&p->pages);
@@ -265,59 +228,22 @@ const struct interp_code *interp_python_code(const struct interp_python *p)
 
 /* ---- functions ----------------------------------------------------------------------------- */
 
-/* The name that CPython's own map for perf gives to a function. */
-#define NAME_PREFIX "py::"
-
-static void read_code(struct interp_python *p, struct code *c)
+uint32_t interp_python_frame(struct interp_python *p, uint32_t code, int64_t off, bool has_line)
 {
-	struct python_code code;
-	char name[sizeof(NAME_PREFIX) + sizeof(code.name)];
-	python_lines_done(&c->lines);
-	c->function = VFUNCS_NONE;
-	if (!python_code_read(&p->pages, &p->program.layout, p->program.code_type, c->at, &code))
-		return;
-	snprintf(name, sizeof(name), NAME_PREFIX "%s", code.name);
-	c->function = vfuncs_add(p->t.vfuncs, name, code.file, code.lines.first);
-	c->lines = code.lines;
-}
-
-static bool is_same(const struct python_code_key *a, const struct python_code_key *b)
-{
-	return a->name == b->name && a->file == b->file && a->lines == b->lines &&
-	       a->n_bytes == b->n_bytes && a->first_line == b->first_line;
-}
-
-/* NULL: there is no code object at that address, or no memory. */
-static const struct code *code_at(struct interp_python *p, uint64_t at)
-{
-	uint64_t hash = hash_u64(at);
-	struct python_code_key key;
-	if (!python_code_key(&p->pages, &p->program.layout, p->program.code_type, at, &key))
-		return NULL;
-	uint32_t i = HASHINDEX_FIND(&p->by_address, hash, k, p->codes.v[k].at == at);
-	if (i != HASHINDEX_NONE && is_same(&p->codes.v[i].key, &key))
-		return &p->codes.v[i];
-	if (i == HASHINDEX_NONE) {
-		if (!hashindex_reserve(&p->by_address, false) ||
-		    !VEC_PUSH(&p->codes, ((struct code){ .at = at })))
-			return NULL;
-		i = (uint32_t)p->codes.n - 1;
-		hashindex_put(&p->by_address, hash, i);
-	}
-	p->codes.v[i].key = key;
-	read_code(p, &p->codes.v[i]);
-	return &p->codes.v[i];
+	const struct pycode *c = &p->codes.v.v[code];
+	if (c->function == VFUNCS_NONE)
+		return FRAMES_NONE;
+	uint32_t line = has_line ? python_lines_find(
+		(enum python_lines_format)p->program.layout.lines, &c->lines, off) : 0;
+	return frames_add(p->t.frames, p->dso, vfuncs_vaddr(c->function, line), false);
 }
 
 static bool add_frame(struct interp_python *p, const struct python_frame *f,
 		      struct interp_frames *ret)
 {
-	const struct code *c = code_at(p, f->code);
-	if (!c || c->function == VFUNCS_NONE)
-		return false;
-	uint32_t line = python_lines_find(
-		(enum python_lines_format)p->program.layout.lines, &c->lines, f->off);
-	uint32_t frame = frames_add(p->t.frames, p->dso, vfuncs_vaddr(c->function, line), false);
+	uint32_t code = pycodes_at(&p->codes, f->code);
+	uint32_t frame = code == PYCODES_NONE ? FRAMES_NONE :
+						interp_python_frame(p, code, f->off, true);
 	return frame != FRAMES_NONE && VEC_PUSH(&ret->frames, frame);
 }
 
@@ -325,7 +251,7 @@ static bool add_frame(struct interp_python *p, const struct python_frame *f,
 
 /* The innermost frame of a thread; 0: it has none.  The list is read again when it lacks the
  * thread, which may have begun since.  False: it is unknown. */
-static bool find_frame(struct interp_python *p, uint32_t tid, uint64_t *ret)
+bool interp_python_innermost(struct interp_python *p, uint32_t tid, uint64_t *ret)
 {
 	const struct python_thread *t = python_threads_find(&p->threads, tid);
 	*ret = 0;
@@ -342,12 +268,12 @@ bool interp_python_read(struct interp_python *p, uint32_t tid, struct interp_fra
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = true;
 	runtime_pages_forget(&p->pages);
-	if (p->codes.n > CODES_MAX)
-		forget_codes(p);
-	if (set_dso(p) < 0)
+	pycodes_limit(&p->codes);
+	p->codes.now_ns = 0;
+	if (interp_python_set_dso(p) < 0)
 		return false;
 	uint64_t at;
-	if (!find_frame(p, inner, &at) ||
+	if (!interp_python_innermost(p, inner, &at) ||
 	    !python_frames_read(&p->program, &p->pages, at, &p->frames))
 		return false;
 	for (size_t i = 0; i < p->frames.frames.n; i++)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "interp/interp.h"
+#include "interp/interp-ops.h"
 
 struct err;
 struct interp_python;
@@ -31,6 +32,9 @@ bool interp_python_fits(const struct interp_python *p, struct procs_process *pro
 
 /* From now on so many pages of the process may be read. */
 void interp_python_allow(struct interp_python *p, uint64_t n_pages);
+
+/* The same for samples of threads that run; borrowed. */
+const struct interp_runtime *interp_python_runtime(struct interp_python *p);
 
 /*
  * The functions that thread tid is executing now.  They are right if it did not run meanwhile,

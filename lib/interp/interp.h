@@ -47,6 +47,7 @@ void interp_frames_done(struct interp_frames *f);
 /* What the frames of a file are to its interpreter. */
 struct interp_code {
 	uint32_t dso;                   /* the file */
+	uint64_t bias;                  /* address in the process = vaddr + bias */
 	void *ctx;
 	bool (*is_loop)(void *ctx, uint64_t vaddr);
 	/* Does the code only pass calls on, so that between two activations it says nothing? */

@@ -1,0 +1,195 @@
+#include "interp/interp-chains.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+/* Some 20 MB.  A program with more begins anew. */
+#define NODES_MAX 262144u
+#define PLACES_MAX 131072u
+
+#define CANDIDATES 4u
+#define LEARNED_MAX 32u         /* innermost functions of a reading */
+#define WEIGHT_MAX 1000u        /* then all are halved, so that changes are noticed */
+
+/* The share of what is believed, in tenths. */
+#define TENTHS 9u
+
+struct interp_chains_node {
+	uint32_t parent, code, off;
+	uint16_t n_off, n_other;        /* readings with that instruction, and with others */
+};
+
+struct interp_chains_seen {
+	struct interp_chains_place at;
+	struct { uint32_t node, weight; } one[CANDIDATES];
+	uint32_t n;                     /* the sum of all weights */
+};
+
+void interp_chains_done(struct interp_chains *c)
+{
+	VEC_FREE(&c->node);
+	VEC_FREE(&c->seen);
+	hashindex_done(&c->nodes);
+	hashindex_done(&c->places);
+}
+
+void interp_chains_clear(struct interp_chains *c)
+{
+	interp_chains_done(c);
+}
+
+bool interp_chains_is_full(const struct interp_chains *c)
+{
+	return c->node.n >= NODES_MAX || c->seen.n >= PLACES_MAX;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------ */
+
+static void note_off(struct interp_chains_node *n, uint32_t off)
+{
+	if (n->n_off + n->n_other >= WEIGHT_MAX) {
+		n->n_off /= 2;
+		n->n_other /= 2;
+	}
+	if (!n->n_off || (n->off != off && n->n_other > n->n_off)) {
+		n->n_other = (uint16_t)(n->n_other + n->n_off);
+		n->n_off = 0;
+		n->off = off;
+	}
+	n->n_off += n->off == off;
+	n->n_other += n->off != off;
+}
+
+/* The caller that link is, called by those of parent. */
+static uint32_t add_node(struct interp_chains *c, uint32_t parent, const struct interp_link *link)
+{
+	uint64_t hash = hash_pair(parent, link->code);
+	uint32_t i = HASHINDEX_FIND(&c->nodes, hash, k, c->node.v[k].parent == parent &&
+							c->node.v[k].code == link->code);
+	if (i != HASHINDEX_NONE)
+		return i;
+	const struct interp_chains_node n = { .parent = parent, .code = link->code };
+	if (c->node.n >= NODES_MAX || !hashindex_reserve(&c->nodes, false) ||
+	    !VEC_PUSH(&c->node, n))
+		return INTERP_CHAINS_NONE;
+	i = (uint32_t)c->node.n - 1;
+	hashindex_put(&c->nodes, hash, i);
+	return i;
+}
+
+/* The first node stands for no callers. */
+static bool has_nodes(struct interp_chains *c)
+{
+	return c->node.n || VEC_PUSH(&c->node, ((struct interp_chains_node){ .parent = 0 }));
+}
+
+uint32_t interp_chains_node(struct interp_chains *c, const struct interp_link *link, size_t n)
+{
+	uint32_t node = has_nodes(c) ? 0 : INTERP_CHAINS_NONE;
+	while (n-- > 0 && node != INTERP_CHAINS_NONE)
+		node = add_node(c, node, &link[n]);
+	return node;
+}
+
+struct interp_chains_caller interp_chains_caller(const struct interp_chains *c, uint32_t node)
+{
+	const struct interp_chains_node *n = &c->node.v[node];
+	return (struct interp_chains_caller){
+		.code = n->code, .off = n->off, .next = n->parent,
+		.has_off = n->n_off * 10u >= (n->n_off + n->n_other) * TENTHS && n->n_off,
+	};
+}
+
+/* ---- places ----------------------------------------------------------------------------- */
+
+static uint64_t hash_place(const struct interp_chains_place *at)
+{
+	return hash_pair(hash_pair(at->frame, at->outer), at->code);
+}
+
+static uint32_t seen_at(const struct interp_chains *c, const struct interp_chains_place *at)
+{
+	return HASHINDEX_FIND(&c->places, hash_place(at), k,
+			      c->seen.v[k].at.frame == at->frame &&
+			      c->seen.v[k].at.outer == at->outer &&
+			      c->seen.v[k].at.code == at->code);
+}
+
+static void add_weight(struct interp_chains_seen *s, uint32_t node)
+{
+	uint32_t i = 0, least = 0;
+	while (i < CANDIDATES && !(s->one[i].weight && s->one[i].node == node))
+		i++;
+	for (uint32_t k = 1; k < CANDIDATES; k++)
+		least = s->one[k].weight < s->one[least].weight ? k : least;
+	if (i == CANDIDATES) {
+		/* the weight of the one that it replaces still counts against the others */
+		i = least;
+		s->one[i].weight = 0;
+	}
+	s->one[i].node = node;
+	s->one[i].weight++;
+	if (++s->n < WEIGHT_MAX)
+		return;
+	s->n = 0;
+	for (i = 0; i < CANDIDATES; i++)
+		s->n += s->one[i].weight /= 2;
+}
+
+static void add_seen(struct interp_chains *c, const struct interp_chains_place *at, uint32_t node)
+{
+	uint32_t i = seen_at(c, at);
+	if (i == HASHINDEX_NONE) {
+		const struct interp_chains_seen s = { .at = *at };
+		if (c->seen.n >= PLACES_MAX || !hashindex_reserve(&c->places, false) ||
+		    !VEC_PUSH(&c->seen, s))
+			return;
+		i = (uint32_t)c->seen.n - 1;
+		hashindex_put(&c->places, hash_place(at), i);
+	}
+	add_weight(&c->seen.v[i], node);
+}
+
+/* An activation: its functions are those from index `first` to before `end`. */
+static void learn_activation(struct interp_chains *c, const struct interp_chain *chain,
+			     size_t first, size_t end)
+{
+	uint64_t outer = end < chain->link.n ? chain->link.v[end].at : 0;
+	uint32_t node = 0;
+	for (size_t i = end; i-- > first;) {
+		const struct interp_link *l = &chain->link.v[i];
+		const struct interp_chains_place at = { l->code, l->at, outer };
+		/* outer functions are seldom the innermost ones */
+		if (i < LEARNED_MAX)
+			add_seen(c, &at, node);
+		node = add_node(c, node, l);
+		if (node == INTERP_CHAINS_NONE)
+			return;
+		note_off(&c->node.v[node], l->off);
+	}
+}
+
+void interp_chains_learn(struct interp_chains *c, const struct interp_chain *chain)
+{
+	size_t first = 0;
+	if (!has_nodes(c))
+		return;
+	for (size_t i = 0; i < chain->ends.n && chain->ends.v[i] <= chain->link.n; i++) {
+		if (chain->ends.v[i] > first)
+			learn_activation(c, chain, first, chain->ends.v[i]);
+		first = chain->ends.v[i];
+	}
+}
+
+uint32_t interp_chains_find(const struct interp_chains *c, const struct interp_chains_place *at)
+{
+	uint32_t i = seen_at(c, at), best = 0;
+	if (i == HASHINDEX_NONE)
+		return INTERP_CHAINS_NONE;
+	const struct interp_chains_seen *s = &c->seen.v[i];
+	for (uint32_t k = 1; k < CANDIDATES; k++)
+		best = s->one[k].weight > s->one[best].weight ? k : best;
+	return s->one[best].weight >= 2 && s->one[best].weight * 10 >= s->n * TENTHS
+		       ? s->one[best].node : INTERP_CHAINS_NONE;
+}

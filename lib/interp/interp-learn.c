@@ -1,0 +1,203 @@
+/*
+ * Two traps.  The address of a function's first instruction is in a slot as well, and in a known
+ * function in all samples: the right place has changing values.  And the frame that the loop was
+ * called with is in a slot, and never changes while the activation lasts.
+ *
+ * Around some calls the compiler keeps the instruction elsewhere.  The place is then learned for
+ * each such call.
+ */
+
+#include "interp/interp-learn.h"
+
+#include "base/hash.h"
+#include "interp/interp-ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_N 16u             /* activations before the first choice, */
+#define LAST_N 2048u            /* and before the last one */
+#define CALLS 256u              /* a power of two */
+#define CALL_N_MIN 3u            /* samples before its place is used, */
+#define CALL_N_MAX 64u           /* and before it is not learned any more */
+
+void interp_learn_init(struct interp_learn *l)
+{
+	*l = (struct interp_learn){
+		.instruction = ACTIVATION_NO_PLACE, .frame = ACTIVATION_NO_PLACE,
+		.n_next = FIRST_N,
+	};
+}
+
+void interp_learn_done(struct interp_learn *l)
+{
+	free(l->place);
+	free(l->call);
+	interp_learn_init(l);
+}
+
+bool interp_learn_goes_on(const struct interp_learn *l)
+{
+	return l->n < LAST_N;
+}
+
+/* ---- places ----------------------------------------------------------------------------- */
+
+static void note_value(uint64_t values[4], uint64_t value)
+{
+	uint64_t hash = hash_u64(value);
+	values[hash >> 6 & 3] |= UINT64_C(1) << (hash & 63);
+}
+
+static uint64_t n_values(const uint64_t values[4])
+{
+	uint64_t n = 0;
+	for (int i = 0; i < 4; i++)
+		n += (uint64_t)__builtin_popcountll(values[i]);
+	return n;
+}
+
+/* May it be an address of memory that programs allocate? */
+static bool is_address(uint64_t value)
+{
+	return value >= 65536 && value >> 47 == 0;
+}
+
+static uint64_t instruction_score(const struct interp_learn *l, const struct interp_learn_place *p)
+{
+	bool is_known = p->n_agree * 40 > l->n && p->n_code * 2 > l->n;
+	return is_known ? (uint64_t)p->n_code * p->n_code * n_values(p->code_values) : 0;
+}
+
+static uint64_t frame_score(const struct interp_learn *l, const struct interp_learn_place *p)
+{
+	return p->n_frame * 40 > l->n ? (uint64_t)p->n_frame * n_values(p->frame_values) : 0;
+}
+
+static void choose(struct interp_learn *l)
+{
+	uint64_t best = 0, best_frame = 0;
+	l->instruction = l->frame = ACTIVATION_NO_PLACE;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
+		uint64_t score = instruction_score(l, &l->place[i]);
+		uint64_t of_frame = frame_score(l, &l->place[i]);
+		if (score > best) {
+			best = score;
+			l->instruction = i;
+		}
+		if (of_frame > best_frame) {
+			best_frame = of_frame;
+			l->frame = i;
+		}
+	}
+	if (l->call)
+		memset(l->call, 0, CALLS * sizeof(*l->call));
+}
+
+void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
+		      const struct activations *a, const struct activation *one, uint64_t frame,
+		      uint32_t code)
+{
+	uint64_t value;
+	if (!l->place && !(l->place = calloc(ACTIVATION_PLACES, sizeof(*l->place))))
+		return;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
+		struct interp_learn_place *p = &l->place[i];
+		uint32_t off, found;
+		if (!activations_value(a, one, i, &value) || !is_address(value))
+			continue;
+		if (value == frame) {
+			p->n_frame++;
+			note_value(p->frame_values, value);
+		}
+		found = r->code_of(r->ctx, value, false, &off);
+		if (found == INTERP_NO_CODE)
+			continue;
+		p->n_code++;
+		/* not counted: the first instruction's address */
+		if (off)
+			note_value(p->code_values, value);
+		p->n_agree += r->is_shared(r->ctx, found, code);
+	}
+	if (++l->n < l->n_next)
+		return;
+	l->n_next += l->n_next / 2;
+	choose(l);
+}
+
+/* ---- calls ------------------------------------------------------------------------------ */
+
+static struct interp_learn_call *call_at(struct interp_learn *l, uint64_t pc)
+{
+	if (!l->call && !(l->call = calloc(CALLS, sizeof(*l->call))))
+		return NULL;
+	struct interp_learn_call *c = &l->call[hash_u64(pc) & (CALLS - 1)];
+	if (c->pc != pc) {
+		memset(c, 0, sizeof(*c));
+		c->pc = pc;
+		c->place = ACTIVATION_NO_PLACE;
+	}
+	return c;
+}
+
+/* The place that nearly always has an instruction there, and that changes most.  Others keep what
+ * an earlier call has left in them: they do not agree with the hints. */
+static void choose_for_call(struct interp_learn_call *c)
+{
+	uint32_t best_score = 0;
+	c->place = ACTIVATION_NO_PLACE;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES && c->n >= CALL_N_MIN; i++) {
+		uint32_t agree = c->of[i].n_agree;
+		if (c->of[i].n_code * 10u < c->n * 9u || agree * 8 < c->n_hints)
+			continue;
+		uint32_t n_values = (uint32_t)__builtin_popcountll(c->of[i].values);
+		uint32_t score = n_values * (CALL_N_MAX + 1) + agree;
+		if (score <= best_score)
+			continue;
+		best_score = score;
+		c->place = i;
+	}
+}
+
+static void learn_call(struct interp_learn_call *c, const struct interp_runtime *r,
+		       const struct activations *a, const struct activation *one, uint32_t hint)
+{
+	uint64_t value;
+	uint32_t off;
+	if (c->n == CALL_N_MAX)
+		return;
+	c->n++;
+	c->n_hints += hint != INTERP_NO_CODE;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
+		if (!activations_value(a, one, i, &value) || !is_address(value))
+			continue;
+		uint32_t code = r->code_of(r->ctx, value, false, &off);
+		if (code == INTERP_NO_CODE || !off)
+			continue;
+		c->of[i].n_code++;
+		c->of[i].n_agree += hint != INTERP_NO_CODE && r->is_shared(r->ctx, code, hint);
+		c->of[i].values |= UINT64_C(1) << (hash_u64(value) & 63);
+	}
+	choose_for_call(c);
+}
+
+uint32_t interp_learn_code(struct interp_learn *l, const struct interp_runtime *r,
+			   const struct activations *a, const struct activation *one,
+			   uint32_t hint, uint32_t *ret_off)
+{
+	uint64_t value;
+	uint32_t code = INTERP_NO_CODE;
+	if (l->instruction == ACTIVATION_NO_PLACE)
+		return INTERP_NO_CODE;
+	if (activations_value(a, one, l->instruction, &value) && is_address(value))
+		code = r->code_of(r->ctx, value, true, ret_off);
+	if (code != INTERP_NO_CODE)
+		return code;
+	struct interp_learn_call *c = call_at(l, one->pc);
+	if (!c)
+		return INTERP_NO_CODE;
+	learn_call(c, r, a, one, hint);
+	if (c->place == ACTIVATION_NO_PLACE || !activations_value(a, one, c->place, &value))
+		return INTERP_NO_CODE;
+	return r->code_of(r->ctx, value, true, ret_off);
+}

@@ -1,0 +1,56 @@
+#ifndef CPROF_INTERP_INTERP_LEARN_H
+#define CPROF_INTERP_INTERP_LEARN_H
+
+/*
+ * Learns where the compiled loop of an interpreter keeps its instruction and its frame, by
+ * comparing what is in each place when a sample is taken with what the interpreter's memory says
+ * soon afterwards.  The right place agrees often, although not always, because the program has gone
+ * on.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interp/activations.h"
+
+struct interp_runtime;
+
+/* Of one place.  values: bits of hashes of the different values. */
+struct interp_learn_place {
+	uint32_t n_code, n_agree, n_frame;
+	uint64_t code_values[4], frame_values[4];
+};
+
+/* A call from the loop where the instruction is elsewhere. */
+struct interp_learn_call {
+	uint64_t pc;                    /* 0: unused */
+	uint32_t n, n_hints, place;
+	struct { uint64_t values; uint8_t n_code, n_agree; } of[ACTIVATION_PLACES];
+};
+
+struct interp_learn {
+	uint32_t instruction, frame;    /* places; ACTIVATION_NO_PLACE: not known yet */
+	/* Private. */
+	uint32_t n, n_next;
+	struct interp_learn_place *place;
+	struct interp_learn_call *call;
+};
+void interp_learn_init(struct interp_learn *l);
+void interp_learn_done(struct interp_learn *l);
+
+/* Is more to be learned from activations? */
+bool interp_learn_goes_on(const struct interp_learn *l);
+
+/* The innermost activation of a sample, which was taken just before the innermost function's frame
+ * was at that address and executed that code. */
+void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
+		      const struct activations *a, const struct activation *one, uint64_t frame,
+		      uint32_t code);
+
+/* The function that an activation executes.  hint: what is there when memory is read, or
+ * INTERP_NO_CODE.  INTERP_NO_CODE: it is unknown. */
+uint32_t interp_learn_code(struct interp_learn *l, const struct interp_runtime *r,
+			   const struct activations *a, const struct activation *one,
+			   uint32_t hint, uint32_t *ret_off);
+
+#endif

@@ -1,0 +1,63 @@
+#ifndef CPROF_INTERP_INTERP_OPS_H
+#define CPROF_INTERP_INTERP_OPS_H
+
+/*
+ * What samples ask of an interpreter in a process.  The interpreter goes on running, so what it
+ * says of frames is later than the sample; what it says of code is true as long as the code lives.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* Functions have ids, which are valid until `epoch` changes. */
+#define INTERP_NO_CODE UINT32_MAX
+
+/* A function that is being executed, as the interpreter's memory has it. */
+struct interp_link {
+	uint64_t at;                    /* its frame */
+	uint32_t code;
+	uint32_t off;                   /* of the present instruction in the code, bytes */
+};
+
+/* Functions, innermost first, with ends as in struct interp_frames. */
+struct interp_chain {
+	VEC(struct interp_link) link;
+	VEC(uint32_t) ends;
+	bool is_whole;                  /* it ends with the first function of the thread */
+};
+
+static inline void interp_chain_done(struct interp_chain *c)
+{
+	VEC_FREE(&c->link);
+	VEC_FREE(&c->ends);
+}
+
+struct interp_runtime {
+	void *ctx;
+	char name[32];                  /* "python 3.11.2" */
+	bool has_single_frames;         /* an activation executes one function, without callers */
+	/* A drain begins: memory that was read is read again.  Returns the epoch. */
+	uint32_t (*renew)(void *ctx, uint64_t now_ns);
+	/* Memory that was read is read again. */
+	void (*forget)(void *ctx);
+	/* The function with an instruction at that address, and the offset of the instruction that
+	 * is executed when the loop has that address.  is_new: it may be one that was not met
+	 * before. */
+	uint32_t (*code_of)(void *ctx, uint64_t instruction, bool is_new, uint32_t *ret_off);
+	/* The function of a frame; INTERP_NO_CODE: it is no frame. */
+	uint32_t (*code_of_frame)(void *ctx, uint64_t at);
+	/* Do all frames of these two functions have the same instructions? */
+	bool (*is_shared)(void *ctx, uint32_t code, uint32_t other);
+	/* The functions from a frame on.  False: it is no frame. */
+	bool (*chain)(void *ctx, uint64_t at, struct interp_chain *ret);
+	/* The innermost frame of a thread now; 0: none.  False: it is unknown. */
+	bool (*innermost)(void *ctx, uint32_t tid, uint64_t *ret);
+	/* The frame (id of the table) of a function.  has_line: off is known. */
+	uint32_t (*frame)(void *ctx, uint32_t code, uint32_t off, bool has_line);
+	/* That of callers that are not known. */
+	uint32_t (*unknown)(void *ctx);
+};
+
+#endif

@@ -1,0 +1,62 @@
+#ifndef CPROF_INTERP_INTERP_SAMPLES_H
+#define CPROF_INTERP_INTERP_SAMPLES_H
+
+/*
+ * The functions of an interpreter in samples of threads that run.  The innermost function of each
+ * activation is in the sample itself, once it is known where (interp-learn.h).  Its callers are
+ * read after the sample, and believed if they lead from one activation to the next, or are
+ * remembered (interp-chains.h).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interp/activations.h"
+#include "interp/interp.h"
+#include "interp/interp-chains.h"
+#include "interp/interp-learn.h"
+#include "interp/interp-ops.h"
+
+/* How sure the functions of a sample are: that of the least sure activation. */
+enum interp_quality {
+	INTERP_QUALITY_EXACT,           /* read so early that they were still the same, or proven
+					 * by what is remembered */
+	INTERP_QUALITY_REMEMBERED,      /* the callers of one are remembered */
+	INTERP_QUALITY_INNERMOST,       /* the callers of one are unknown */
+	INTERP_QUALITY_UNKNOWN,         /* the innermost function is unknown */
+	INTERP_QUALITIES
+};
+
+struct interp_samples {
+	struct interp_learn learn;
+	struct interp_chains chains;
+	uint32_t epoch;                 /* of the runtime's functions */
+	/* Private: of the present sample. */
+	struct activations activations;
+	struct interp_chain chain, again;
+	uint32_t chain_tid;             /* whose chain it is, in this drain; 0: none */
+	bool is_steady;                 /* it was the same when it was read again */
+	VEC(struct interp_samples_part) part;
+};
+void interp_samples_init(struct interp_samples *s);
+void interp_samples_done(struct interp_samples *s);
+
+/* A sample whose stack has at least one activation. */
+struct interp_samples_native {
+	const struct stack_regs_walk *walk; /* at its innermost frame */
+	const bool *is_loop;            /* for each of the walk's frames */
+	bool is_whole;                  /* the stack reaches the thread's first function */
+	uint32_t tid;
+	uint64_t time_ns;
+};
+
+/* A drain begins. */
+void interp_samples_renew(struct interp_samples *s, const struct interp_runtime *r,
+			  uint64_t now_ns);
+
+/* Its functions: as many activations as the stack has, and if it is not whole perhaps more. */
+enum interp_quality interp_samples_read(struct interp_samples *s, const struct interp_runtime *r,
+					const struct interp_samples_native *n,
+					struct interp_frames *ret);
+
+#endif

@@ -1,0 +1,198 @@
+#include "interp/pycodes.h"
+
+#include "agg/vfuncs.h"
+#include "base/hash.h"
+#include "symbolize/runtime/runtime-pages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A program that makes functions all the time has new ones at new addresses. */
+#define CODES_MAX 50000u
+
+/* An object that has lived for so many times as long as it was not compared is the same one; but
+ * after PROOF_NS_MAX it is compared. */
+#define TRUST_PART 4u
+#define PROOF_NS_MAX 250000000u
+
+/* The name that CPython's own map for perf gives to a function. */
+#define NAME_PREFIX "py::"
+
+/* Objects with more instructions are not found by searching. */
+#define SEARCH_PAGES 8u
+#define NONE_ENTRIES 1024u
+#define NONE_NS 1000000000u
+
+static void forget(struct pycodes *c)
+{
+	for (size_t i = 0; i < c->v.n; i++)
+		python_lines_done(&c->v.v[i].lines);
+	VEC_FREE(&c->v);
+	VEC_FREE(&c->by_start);
+	hashindex_done(&c->by_address);
+	c->epoch++;
+}
+
+void pycodes_done(struct pycodes *c)
+{
+	forget(c);
+	free(c->none);
+	c->none = NULL;
+}
+
+void pycodes_limit(struct pycodes *c)
+{
+	if (c->v.n > CODES_MAX)
+		forget(c);
+}
+
+/* ---- by address ------------------------------------------------------------------------ */
+
+static void read_code(struct pycodes *c, struct pycode *code)
+{
+	struct python_code read;
+	char name[sizeof(NAME_PREFIX) + sizeof(read.name)];
+	code->function = VFUNCS_NONE;
+	if (!python_code_read(c->pages, c->layout, c->code_type, code->at, &read))
+		return;
+	snprintf(name, sizeof(name), NAME_PREFIX "%s", read.name);
+	code->function = vfuncs_add(c->vfuncs, name, read.file, read.lines.first);
+	code->lines = read.lines;
+	code->start = read.start;
+	code->n_bytes = read.n_bytes;
+}
+
+static bool is_same(const struct python_code_key *a, const struct python_code_key *b)
+{
+	return a->name == b->name && a->file == b->file && a->lines == b->lines &&
+	       a->n_bytes == b->n_bytes && a->first_line == b->first_line;
+}
+
+/* The index of the first code in by_start that begins after an address. */
+static size_t first_after(const struct pycodes *c, uint64_t at)
+{
+	size_t low = 0, high = c->by_start.n;
+	while (low < high) {
+		size_t k = low + (high - low) / 2;
+		if (c->v.v[c->by_start.v[k]].start <= at)
+			low = k + 1;
+		else
+			high = k;
+	}
+	return low;
+}
+
+/* Those that overlap are gone: they had the same memory.  Where instructions are objects of their
+ * own, functions may share them. */
+static void put_by_start(struct pycodes *c, uint32_t id)
+{
+	const struct pycode *code = &c->v.v[id];
+	if (!code->n_bytes || !VEC_RESERVE(&c->by_start, 1))
+		return;
+	size_t to = first_after(c, code->start + code->n_bytes - 1), from = to;
+	while (from > 0) {
+		const struct pycode *other = &c->v.v[c->by_start.v[from - 1]];
+		if (other->start + other->n_bytes <= code->start)
+			break;
+		from--;
+	}
+	memmove(c->by_start.v + from + 1, c->by_start.v + to,
+		(c->by_start.n - to) * sizeof(*c->by_start.v));
+	c->by_start.n -= to - from;
+	c->by_start.v[from] = id;
+	c->by_start.n++;
+}
+
+static uint32_t add_code(struct pycodes *c, uint64_t at, uint32_t old,
+			 const struct python_code_key *key)
+{
+	uint64_t hash = hash_u64(at);
+	struct pycode code = { .at = at, .key = *key, .met_ns = c->now_ns };
+	uint32_t id = (uint32_t)c->v.n;
+	code.proven_ns = c->now_ns;
+	if (!hashindex_reserve(&c->by_address, false) || !VEC_PUSH(&c->v, code))
+		return PYCODES_NONE;
+	if (old != HASHINDEX_NONE)
+		hashindex_remove(&c->by_address, hash, old);
+	hashindex_put(&c->by_address, hash, id);
+	read_code(c, &c->v.v[id]);
+	put_by_start(c, id);
+	return id;
+}
+
+static bool is_proven(const struct pycodes *c, const struct pycode *code)
+{
+	uint64_t since_ns = c->now_ns - code->proven_ns;
+	if (!c->now_ns || !code->proven_ns || since_ns > PROOF_NS_MAX)
+		return false;
+	return !since_ns || since_ns < (code->proven_ns - code->met_ns) / TRUST_PART;
+}
+
+uint32_t pycodes_at(struct pycodes *c, uint64_t at)
+{
+	struct python_code_key key;
+	uint32_t i = HASHINDEX_FIND(&c->by_address, hash_u64(at), k, c->v.v[k].at == at);
+	if (i != HASHINDEX_NONE && is_proven(c, &c->v.v[i]))
+		return i;
+	if (!python_code_key(c->pages, c->layout, c->code_type, at, &key))
+		return PYCODES_NONE;
+	if (i == HASHINDEX_NONE || !is_same(&c->v.v[i].key, &key))
+		return add_code(c, at, i, &key);
+	c->v.v[i].proven_ns = c->now_ns;
+	return i;
+}
+
+/* ---- by instruction -------------------------------------------------------------------- */
+
+static uint32_t find_by_start(struct pycodes *c, uint64_t at)
+{
+	size_t i = first_after(c, at);
+	if (!i)
+		return PYCODES_NONE;
+	uint32_t id = c->by_start.v[i - 1];
+	const struct pycode *code = &c->v.v[id];
+	return at - code->start <= code->n_bytes && pycodes_at(c, code->at) == id ? id
+										 : PYCODES_NONE;
+}
+
+/* Goes back from an instruction to the first word that is the type of code objects. */
+static uint32_t search(struct pycodes *c, uint64_t at)
+{
+	uint64_t word[RUNTIME_PAGE_BYTES / 8], page = at & ~(uint64_t)(RUNTIME_PAGE_BYTES - 1);
+	size_t n = (at - page) / 8 + 1;
+	for (unsigned int i = 0; i < SEARCH_PAGES && page; i++) {
+		if (!runtime_pages_read(c->pages, page, word, sizeof(word)))
+			return PYCODES_NONE;
+		while (n-- > 0)
+			if (word[n] == c->code_type)
+				return pycodes_at(c, page + 8 * n - PYTHON_TYPE_OFF);
+		page -= RUNTIME_PAGE_BYTES;
+		n = RUNTIME_PAGE_BYTES / 8;
+	}
+	return PYCODES_NONE;
+}
+
+static uint32_t search_once(struct pycodes *c, uint64_t at)
+{
+	if (!c->none && !(c->none = calloc(NONE_ENTRIES, sizeof(*c->none))))
+		return PYCODES_NONE;
+	size_t slot = hash_u64(at) % NONE_ENTRIES;
+	if (c->none[slot].at == at && c->now_ns - c->none[slot].time_ns < NONE_NS)
+		return PYCODES_NONE;
+	uint32_t id = search(c, at);
+	if (id != PYCODES_NONE && at - c->v.v[id].start <= c->v.v[id].n_bytes)
+		return id;
+	c->none[slot].at = at;
+	c->none[slot].time_ns = c->now_ns;
+	return PYCODES_NONE;
+}
+
+uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, bool may_search)
+{
+	if (instruction % 2)
+		return PYCODES_NONE;
+	uint32_t id = find_by_start(c, instruction);
+	return id == PYCODES_NONE && may_search && !c->layout->has_object_code
+		       ? search_once(c, instruction) : id;
+}

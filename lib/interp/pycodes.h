@@ -1,0 +1,61 @@
+#ifndef CPROF_INTERP_PYCODES_H
+#define CPROF_INTERP_PYCODES_H
+
+/*
+ * The code objects of a CPython process that were met so far.  They are known by their addresses,
+ * and by the addresses of their instructions.  Another object may take an address, so what
+ * identifies an object is compared again before it is used: each time at first, and more seldom the
+ * longer the object has lived.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hashindex.h"
+#include "base/vec.h"
+#include "symbolize/runtime/python-code.h"
+
+struct python_layout;
+struct runtime_pages;
+struct vfuncs;
+
+#define PYCODES_NONE UINT32_MAX
+
+struct pycode {
+	uint64_t at;
+	struct python_code_key key;
+	uint32_t function;              /* of vfuncs; VFUNCS_NONE: it cannot be read */
+	struct python_lines lines;
+	uint64_t start, n_bytes;        /* its instructions; n_bytes 0: unknown */
+	uint64_t met_ns, proven_ns;
+};
+
+struct pycodes {
+	/* Borrowed; set by the owner. */
+	struct runtime_pages *pages;
+	const struct python_layout *layout;
+	struct vfuncs *vfuncs;
+	uint64_t code_type;
+	uint64_t now_ns;                /* of the present reading; 0: all is compared */
+	uint32_t epoch;                 /* ids are valid until it changes */
+	/* Private. */
+	VEC(struct pycode) v;
+	VEC(uint32_t) by_start;         /* sorted by their instructions */
+	struct hashindex by_address;
+	struct { uint64_t at, time_ns; } *none; /* addresses without an object, for a while */
+};
+void pycodes_done(struct pycodes *c);
+
+/* Forgets all if there are too many. */
+void pycodes_limit(struct pycodes *c);
+
+/* The object at that address.  PYCODES_NONE: there is none, or no memory. */
+uint32_t pycodes_at(struct pycodes *c, uint64_t at);
+
+/* The object with the byte before, or at, that address among its instructions.  May search the
+ * memory before it for an object that was not met, which it can only where instructions are part of
+ * their objects (3.11). */
+uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, bool may_search);
+
+#endif

@@ -1,0 +1,99 @@
+/* Code objects by address and by instruction, and addresses that are used again. */
+
+#include "interp/pycodes.h"
+
+#include "agg/vfuncs.h"
+#include "symbolize/runtime/runtime-memory.h"
+#include "symbolize/runtime/runtime-pages.h"
+#include "tap.h"
+#include "tests/unit/symbolize/pymemory.h"
+
+#include <stdlib.h>
+
+#define SECOND_NS 1000000000u
+
+static struct pymemory memory;
+static const struct runtime_memory from = { gomemory_read, &memory.memory };
+static struct runtime_pages pages;
+static struct vfuncs vfuncs;
+static struct pycodes codes;
+static struct python_layout layout;
+
+static void start(unsigned int minor)
+{
+	pycodes_done(&codes);
+	runtime_pages_done(&pages);
+	python_layout_of(minor, &layout);
+	pymemory_init(&memory, &layout);
+	runtime_pages_init(&pages, &from, 100000);
+	codes = (struct pycodes){
+		.pages = &pages, .layout = &layout, .vfuncs = &vfuncs,
+		.code_type = PYMEMORY_CODE_TYPE, .now_ns = 1,
+	};
+}
+
+/* Another object takes its place, with another name. */
+static void replace(uint64_t at)
+{
+	gomemory_word(&memory.memory, at + layout.code_qualname,
+		      pymemory_text(&memory, "other", 5, 1, true));
+	runtime_pages_forget(&pages);
+}
+
+int main(void)
+{
+	static const uint8_t table[] = { 0, 0 };
+	vfuncs_init(&vfuncs, NULL);
+	start(11);
+	uint64_t one = pymemory_code(&memory, "one", 1, table, 2);
+	uint64_t two = pymemory_code(&memory, "two", 5, table, 2);
+	uint64_t first = one + layout.code_start;
+	tap_int(pycodes_of(&codes, first + 2, false), PYCODES_NONE, "not met yet");
+	uint32_t a = pycodes_of(&codes, first + 2, true);
+	tap_ok(a != PYCODES_NONE && codes.v.v[a].at == one, "found by an instruction");
+	tap_ok(pycodes_of(&codes, first, false) == a && pycodes_of(&codes, first + 40, false) == a,
+	       "from the first instruction to the end of the last one");
+	tap_ok(pycodes_of(&codes, first + 42, true) == PYCODES_NONE &&
+	       pycodes_of(&codes, first + 3, true) == PYCODES_NONE &&
+	       pycodes_of(&codes, 0x1234, true) == PYCODES_NONE &&
+	       pycodes_of(&codes, UINT64_MAX - 1, true) == PYCODES_NONE, "other addresses");
+	uint32_t b = pycodes_at(&codes, two);
+	tap_ok(b != PYCODES_NONE && b != a && pycodes_at(&codes, one) == a, "by address");
+	tap_int(pycodes_at(&codes, one + 8), PYCODES_NONE, "no code object");
+
+	replace(one);
+	codes.now_ns = 2;
+	uint32_t c = pycodes_at(&codes, one);
+	tap_ok(c != a && c != PYCODES_NONE && pycodes_of(&codes, first + 2, false) == c,
+	       "another object at the same address");
+	codes.now_ns = SECOND_NS;
+	pycodes_at(&codes, one);
+	replace(one);
+	codes.now_ns += SECOND_NS / 8;
+	tap_int(pycodes_at(&codes, one), c, "an old object is compared seldom");
+	codes.now_ns += SECOND_NS;
+	tap_ok(pycodes_at(&codes, one) != c, "but it is");
+	codes.now_ns = 0;
+	replace(two);
+	tap_ok(pycodes_at(&codes, two) != b, "without a time: each time");
+
+	start(10);
+	one = pymemory_code(&memory, "one", 1, table, 2);
+	two = pymemory_code(&memory, "two", 5, table, 2);
+	uint64_t shared;
+	runtime_pages_read(&pages, one + layout.code_start, &shared, sizeof(shared));
+	gomemory_word(&memory.memory, two + layout.code_start, shared);
+	runtime_pages_forget(&pages);
+	a = pycodes_at(&codes, one);
+	b = pycodes_at(&codes, two);
+	tap_ok(codes.v.v[a].start == codes.v.v[b].start &&
+	       pycodes_of(&codes, codes.v.v[a].start, false) == b,
+	       "instructions that two functions share");
+	uint32_t epoch = codes.epoch;
+	pycodes_limit(&codes);
+	tap_int(codes.epoch, epoch, "few objects stay");
+	pycodes_done(&codes);
+	runtime_pages_done(&pages);
+	vfuncs_done(&vfuncs);
+	return tap_done();
+}
