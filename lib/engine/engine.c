@@ -75,6 +75,16 @@ static void init_waits(struct engine *g)
 		g->waits.has_clock |= g->options.waits[i] & WAITS_RUN;
 }
 
+static void init_functions(struct engine *g)
+{
+	const struct interp_tables t = {
+		.dsos = &g->dsos, .frames = &g->frames, .stacks = &g->stacks,
+		.vfuncs = &g->vfuncs, .host = g->options.host,
+	};
+	functions_init(&g->functions, &t, &g->strings, &g->labels,
+		       g->options.host ? g->options.interpreter : INTERP_NONE);
+}
+
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 {
 	*g = (struct engine){ .options = *o, .window.end_ns = UINT64_MAX };
@@ -107,12 +117,14 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	locklabels_init(&g->locks, &g->strings, &g->labels, &g->dsos);
 	owners_init(&g->owners, o->host);
 	init_waits(g);
+	init_functions(g);
 	init_gc(g);
 	return 0;
 }
 
 void engine_done(struct engine *g)
 {
+	functions_done(&g->functions);
 	stack_walk_done(&g->walk);
 	jit_done(&g->jit);
 	jitcode_done(&g->kernel_code);
@@ -315,8 +327,12 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 			     value);
 		return;
 	}
+	bool has_functions = at.is_cfi && functions_place(&g->functions, &g->walk,
+							  at.thread->process, r, &at.stack,
+							  &at.labels);
 	engine_count(g, r->event, at.stack, at.labels, n, value);
-	if (!at.own || !at.is_cfi)
+	/* a stack with functions is not completed by native ones */
+	if (!at.own || !at.is_cfi || (has_functions && !g->walk.is_whole))
 		return;
 	struct procs_space *space = &at.thread->process->space;
 	const struct stack_patchlater_cut cut = {
@@ -502,22 +518,14 @@ void engine_add_holder(struct engine *g, uint32_t pid, uint32_t tid, uint64_t fr
 					       strtab_get(&g->strings, holder->name), owner));
 }
 
-/* The labels with py::stack; without memory the same as before. */
-static uint32_t with_quality(struct engine *g, uint32_t labels, const char *quality)
-{
-	struct label l = { strtab_add_cstr(&g->strings, LABEL_PYTHON_STACK),
-			   strtab_add_cstr(&g->strings, quality) };
-	uint32_t set = labels_add(&g->labels, &l, 1, false);
-	return set == LABELS_NONE ? labels : labels_join(&g->labels, labels, set);
-}
-
 void engine_add_functions(struct engine *g, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
 			  struct waits_place native, uint32_t stack)
 {
 	struct waits_place at = native;
 	at.stack = stack;
 	if (stack != STACKS_NONE)
-		at.labels = with_quality(g, native.labels, "exact");
+		at.labels = functions_label(&g->strings, &g->labels, native.labels,
+					    "exact");
 	waits_looks_add_functions(&g->waits, tid, from_ns, to_ns, native, at);
 }
 
@@ -661,6 +669,7 @@ int engine_clear(struct engine *g, struct err *e)
 	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);
 	golabels_clear(&g->go);
+	g->functions.stats = (struct functions_stats){ .lag_ns = 0 };
 	locklabels_clear(&g->locks);
 	wakees_clear(&g->wakees);
 	/* If memory for the copy is short, nothing changes. */

@@ -22,6 +22,7 @@
 #include "proc/procs.h"
 #include "labels/applabels.h"
 #include "labels/golabels.h"
+#include "engine/functions.h"
 #include "engine/gc-tables.h"
 #include "engine/gc-threads.h"
 #include "engine/pausegaps.h"
@@ -58,6 +59,7 @@ struct engine_options {
 	const char *machine;         /* uname -m of the recorded machine */
 	bool has_locks;              /* waits for locks have the labels of locklabels.h */
 	struct golabels_wanted go;   /* labels of Go programs */
+	enum interp_mode interpreter; /* what stacks show of one; without a host: NONE */
 	bool follow;                 /* children and later threads are targets */
 	uint32_t own_pid;            /* the process whose samples n_own counts; 0: none */
 	struct share_reader reader;  /* samples of its threads only; without a source: all */
@@ -86,7 +88,6 @@ struct engine_window {
 };
 
 struct engine_gc { struct gc_tables tables; struct gc_threads threads; };
-
 struct engine {
 	struct engine_options options;
 	struct budget budget;
@@ -99,6 +100,7 @@ struct engine {
 	struct stacks stacks;
 	struct vfuncs vfuncs;
 	struct labels labels;
+	struct functions functions;  /* that interpreters execute */
 	struct applabels app;        /* only with a host, */
 	struct golabels go;          /* like this one */
 	struct counts counts;
@@ -124,7 +126,6 @@ struct engine {
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e);  /* -ENOMEM */
 void engine_done(struct engine *g);
 void engine_feed(struct engine *g, const struct record *r);
-
 struct engine_label { const char *key, *value; };
 struct engine_values {               /* what a sample adds to the counts */
 	uint64_t n, value;           /* how many samples, and the sum of what they stand for */
@@ -140,7 +141,7 @@ void engine_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t lab
 /* Like engine_feed, for a SAMPLE whose values are neither its period nor its counter. */
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v);
 
-/* Empties the profile and resets all statistics, but keeps processes and their code.  -ENOMEM. */
+/* Empties the profile and resets all statistics, but keeps processes and code.  -ENOMEM. */
 int engine_clear(struct engine *g, struct err *e);
 
 /* Accounts for n samples that the kernel could not deliver. */

@@ -110,9 +110,12 @@ static void move_frame(struct engine *to, struct shards_move *m, uint32_t id)
 	uint32_t dso = m->frame_used[id] ? move_dso(to, from, m->dso, f->dso) : UINT32_MAX;
 	if (dso == UINT32_MAX)
 		return;
-	uint64_t vaddr = is_pseudo ? strtab_add_cstr(&to->strings, strtab_get(&from->strings,
-									     (uint32_t)f->vaddr))
-				   : f->vaddr;
+	uint64_t vaddr = f->vaddr;
+	if (is_pseudo)
+		vaddr = strtab_add_cstr(&to->strings, strtab_get(&from->strings, (uint32_t)vaddr));
+	else if (dso_get(&from->dsos, f->dso)->key.kind == DSO_RUNTIME &&
+		 !vfuncs_copy(&to->vfuncs, &from->vfuncs, &vaddr))
+		return;
 	m->frame[id] = frames_add(&to->frames, dso, vaddr, is_pseudo);
 }
 

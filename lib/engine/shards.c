@@ -221,6 +221,18 @@ static void move_go_stats(struct golabels *to, struct golabels *from)
 	memcpy(to->unsupported, from->unsupported, sizeof(to->unsupported));
 }
 
+static void move_functions(struct functions *to, struct functions *from)
+{
+	for (int i = 0; i < INTERP_QUALITIES; i++)
+		move_u64(&to->stats.n[i], &from->stats.n[i]);
+	move_u64(&to->stats.lag_ns, &from->stats.lag_ns);
+	move_u64(&to->stats.cost_ns, &from->stats.cost_ns);
+	if (from->step_ns && (!to->step_ns || from->step_ns < to->step_ns))
+		to->step_ns = from->step_ns;
+	memcpy(to->version, from->version, sizeof(to->version));
+	memcpy(to->cache.why, from->cache.why, sizeof(to->cache.why));
+}
+
 static void add_unwound(struct engine *total, struct shard *s)
 {
 	struct unwound now = unwound_by(&s->engine);
@@ -255,6 +267,7 @@ void shards_add_up(struct shard *s, size_t n, struct engine *total)
 		move_u64(&total->own_labels.n_dropped, &g->own_labels.n_dropped);
 		move_label_stats(&total->app.stats, &g->app.stats);
 		move_go_stats(&total->go, &g->go);
+		move_functions(&total->functions, &g->functions);
 		total->owners.any_other |= g->owners.any_other;
 		add_unwound(total, &s[i]);
 	}

@@ -36,6 +36,7 @@ static int read_shard(struct readers *rs, uint32_t index, struct err *e)
 	int r;
 	applabels_poll(&s->engine.app);
 	golabels_poll(&s->engine.go);
+	functions_tick(&s->engine.functions, &s->engine.procs, clock_monotonic_ns());
 	share_read(rs->source, index);
 	while ((r = share_next(rs->source, index, &record, e)) == SOURCE_RECORD) {
 		if (index == 0 && record.type != PERF_RECORD_SAMPLE)
@@ -238,6 +239,16 @@ int readers_labels_timeout_ms(const struct readers *rs)
 	for (uint32_t i = 0; i < rs->n; i++)
 		least = clock_sooner_ms(least, labels_timeout_ms(&rs->shard[i].engine));
 	return least;
+}
+
+uint64_t readers_functions_due_ns(struct readers *rs, uint64_t now_ns)
+{
+	uint64_t due_ns = functions_due_ns(&rs->total->functions, now_ns);
+	for (uint32_t i = 0; i < rs->n; i++) {
+		uint64_t ns = functions_due_ns(&rs->shard[i].engine.functions, now_ns);
+		due_ns = ns < due_ns ? ns : due_ns;
+	}
+	return due_ns;
 }
 
 void readers_poll_jit(struct readers *rs, uint64_t now_ns, bool is_forced)

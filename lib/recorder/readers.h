@@ -60,7 +60,8 @@ void readers_clear(struct readers *rs);
 /* Collects the shards' garbage if that is due. */
 int readers_collect(struct readers *rs, uint64_t now_ns, struct err *e);
 
-/* As applabels_timeout_ms and jit_poll, for all engines. */
+/* As functions_due_ns, applabels_timeout_ms and jit_poll, for all engines. */
+uint64_t readers_functions_due_ns(struct readers *rs, uint64_t now_ns);
 int readers_labels_timeout_ms(const struct readers *rs);
 void readers_poll_jit(struct readers *rs, uint64_t now_ns, bool is_forced);
 

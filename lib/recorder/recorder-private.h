@@ -48,6 +48,7 @@ struct cprof_recorder {
 	uint32_t names_compactions;    /* the engine's gc.tables.n_runs that names belong to */
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
 	uint64_t huge_pages_before, n_huge_pages;  /* if an event is in bytes: see hugepages.h */
+	int due_fd;                    /* a timer; -1: none */
 	uint64_t cpu_before_ns;        /* CPU time of the process when the recorder was created */
 	bool counted;                  /* counters were read for a snapshot */
 	bool engine_ready, names_ready, started, stopped;

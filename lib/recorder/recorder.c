@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -196,6 +197,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.period = rec->period, .waits = rec->waits, .quantum_ns = rec->quantum_ns,
 		.by_count = by_count(k), .has_gaps = has_gaps(k),
 		.has_locks = c->locks,
+		.interpreter = c->no_runtime_names ? INTERP_NONE : (enum interp_mode)c->interpreter,
 		.go = { .mode = (enum golabels_mode)c->go_labels, .ids = c->go_ids,
 			.open = c->machine ? c->machine->perf_event_open : evopen_syscall },
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
@@ -272,7 +274,7 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 	if (!rec)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	rec->session.owner = getpid();
-	rec->poll_fd = -1;
+	rec->poll_fd = rec->due_fd = -1;
 	int r = open_recorder(rec, config, config_bytes, e);
 	if (r < 0) {
 		cprof_recorder_free(rec);
@@ -290,6 +292,8 @@ void cprof_recorder_free(struct cprof_recorder *rec)
 	source_close(rec->session.source);
 	if (rec->poll_fd >= 0)
 		close(rec->poll_fd);
+	if (rec->due_fd >= 0)
+		close(rec->due_fd);
 	if (rec->kind)
 		rec->kind->close(&rec->session);
 	names_done(&rec->names);
@@ -458,12 +462,32 @@ static bool targets_gone(struct cprof_recorder *rec, const bool *ready)
 	return rec->watch.n == 0 && (rec->watch.n_gone || rec->config.n_tids);
 }
 
+/* The time when functions are due is more exact than the milliseconds of poll(2).  Returns a
+ * descriptor that is ready then; -1: at any time. */
+static int set_due(struct cprof_recorder *rec)
+{
+	uint64_t due_ns = readers_functions_due_ns(&rec->readers, clock_monotonic_ns());
+	if (due_ns == UINT64_MAX)
+		return -1;
+	if (rec->due_fd < 0)
+		rec->due_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	const struct itimerspec at = { .it_value = {
+		.tv_sec = (time_t)(due_ns / CLOCK_SECOND_NS),
+		.tv_nsec = (long)(due_ns % CLOCK_SECOND_NS),
+	} };
+	/* setting it again makes it not ready */
+	if (rec->due_fd < 0 || timerfd_settime(rec->due_fd, TFD_TIMER_ABSTIME, &at, NULL) < 0)
+		return -1;
+	return rec->due_fd;
+}
+
 /* Waits for records, the end of a target, one of fds, or the next reading of labels.  *ret_gone: no
  * target is left. */
 static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const int *fds,
 			    size_t n_fds, bool *ret_ready, bool *ret_gone, struct err *e)
 {
 	size_t n = rec->watch.n + n_fds;
+	int due_fd = set_due(rec);
 	CLEANUP_FREE int *fd = calloc(n + 1, sizeof(*fd));
 	CLEANUP_FREE bool *ready = calloc(n + 1, sizeof(*ready));
 	if (!fd || !ready)
@@ -478,7 +502,9 @@ static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const in
 					     livecode_timeout_ms(rec->live, clock_monotonic_ns()));
 	if (rec->kind->timeout_ms)
 		timeout_ms = clock_sooner_ms(timeout_ms, rec->kind->timeout_ms(&rec->session));
-	int r = source_wait(rec->session.source, timeout_ms, fd, n, ready);
+	if (due_fd >= 0)
+		fd[n] = due_fd;
+	int r = source_wait(rec->session.source, timeout_ms, fd, n + (due_fd >= 0), ready);
 	if (r < 0 && r != -EINTR)
 		return err_errno(e, -r, "cannot wait for records");
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
@@ -497,6 +523,7 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 		window_read(&rec->window);
 	applabels_poll(&rec->engine.app);
 	golabels_poll(&rec->engine.go);
+	functions_tick(&rec->engine.functions, &rec->engine.procs, drained_ns);
 	source_limit(rec->session.source, drained_ns);
 	int r = drain_source(rec, e);
 	if (r < 0)

@@ -42,6 +42,7 @@ static int take_out(struct slices *from, struct slice *ret, struct err *e)
 	struct slice s = {
 		.event = calloc(n, sizeof(*s.event)), .base = calloc(n, sizeof(*s.base)),
 		.walk = g->walk.stats, .app = g->app.stats, .go = g->go.stats,
+		.functions = g->functions.stats,
 		.n_labels_dropped = g->own_labels.n_dropped,
 		.start_realtime_ns = w->start_realtime_ns, .start_ns = w->start_ns,
 		.start_active_ns = w->start_active_ns,
@@ -63,6 +64,7 @@ static int take_out(struct slices *from, struct slice *ret, struct err *e)
 	g->own_labels.n_dropped = 0;
 	g->app.stats = (struct applabels_stats){ .n_processes = s.app.n_processes };
 	g->go.stats = (struct golabels_stats){ .n_processes = s.go.n_processes };
+	g->functions.stats = (struct functions_stats){ .lag_ns = 0 };
 	*ret = s;
 	return 0;
 }
@@ -153,6 +155,7 @@ static void add_slice(struct engine *g, const struct slice *s)
 	uint64_t n_processes = g->app.stats.n_processes, n_go = g->go.stats.n_processes;
 	add_counters(&g->app.stats, &s->app, sizeof(s->app));
 	add_counters(&g->go.stats, &s->go, sizeof(s->go));
+	add_counters(&g->functions.stats, &s->functions, sizeof(s->functions));
 	g->app.stats.n_processes = n_processes;
 	g->go.stats.n_processes = n_go;
 }
@@ -197,6 +200,7 @@ void slices_scatter(struct slices *s)
 	stack_user_add(&g->walk.user, &present->user);
 	g->app.stats = present->app;
 	g->go.stats = present->go;
+	g->functions.stats = present->functions;
 	w->start_realtime_ns = present->start_realtime_ns;
 	w->start_ns = present->start_ns;
 	w->start_active_ns = present->start_active_ns;

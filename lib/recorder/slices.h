@@ -15,6 +15,7 @@
 
 #include "agg/counts.h"
 #include "labels/applabels.h"
+#include "engine/functions.h"
 #include "labels/golabels.h"
 #include "stack/stack-walk.h"
 #include "source/source.h"
@@ -33,6 +34,7 @@ struct slice {
 	struct stack_user_counts user;
 	struct applabels_stats app;
 	struct golabels_stats go;
+	struct functions_stats functions;
 	uint64_t n_labels_dropped;
 	struct source_count *base;     /* per event, when it began */
 	int64_t start_realtime_ns;     /* as in struct window */

@@ -1,0 +1,239 @@
+/*
+ * The stack of a sample is native at first, and its functions are put into it before it is counted.
+ * Other programs pay for one comparison per sample.
+ */
+
+#include "engine/functions.h"
+
+#include "agg/frames.h"
+#include "agg/labels.h"
+#include "agg/stacks.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "proc/procs.h"
+#include "source/record.h"
+#include "stack/stack-walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Samples come periodically, so the next one is awaited, and read as soon as it is there: each one
+ * at first, and while many callers are unknown; otherwise one within STEP_NS.
+ */
+#define STEP_NS 5000000u
+#define AFTER_NS 40000u                 /* from the sample to its reading */
+#define PERIOD_NS_MIN 200000u           /* more samples are not awaited one by one */
+#define PERIOD_NS_MAX 100000000u
+#define AGAIN_NS 100000u                /* the first time that a sample does not come */
+#define AGAIN_DOUBLED_MAX 6u
+#define IDLE_NS 1000000000u             /* so long after the last sample */
+#define UNSURE_MAX (65536u / 20)        /* of samples without callers */
+#define UNSURE_PART 64u                 /* a sample's weight in the share */
+
+#define TRIM_MASK 1023u                 /* drains between looking for ended processes */
+
+static const char *const quality_name[INTERP_QUALITIES] = {
+	[INTERP_QUALITY_EXACT] = "exact", [INTERP_QUALITY_REMEMBERED] = "remembered",
+	[INTERP_QUALITY_INNERMOST] = "innermost", [INTERP_QUALITY_UNKNOWN] = "unknown",
+};
+
+void functions_init(struct functions *f, const struct interp_tables *t, struct strtab *strings,
+		    struct labels *labels, enum interp_mode mode)
+{
+	*f = (struct functions){
+		.mode = mode, .cache.tables = *t, .strings = strings, .labels = labels,
+		.unsure = 65536,
+	};
+}
+
+void functions_done(struct functions *f)
+{
+	interp_cache_done(&f->cache);
+	stack_regs_done(&f->rules);
+	interp_frames_done(&f->frames);
+	VEC_FREE(&f->is_loop);
+}
+
+void functions_tick(struct functions *f, const struct procs *procs, uint64_t now_ns)
+{
+	if (f->mode == INTERP_NONE)
+		return;
+	f->now_ns = now_ns;
+	f->last_labels.labels = LABELS_NONE;
+	if (f->cache.by_pid.item.n && (now_ns >> 20 & TRIM_MASK) == 0) {
+		memset(f->seen, 0, sizeof(f->seen));
+		interp_cache_trim(&f->cache, procs);
+	}
+}
+
+uint64_t functions_due_ns(struct functions *f, uint64_t now_ns)
+{
+	uint64_t period_ns = f->period_ns > PERIOD_NS_MIN ? f->period_ns : PERIOD_NS_MIN, n = 1;
+	if (!f->sampled_ns || now_ns - f->sampled_ns > IDLE_NS)
+		return UINT64_MAX;
+	f->n_missed = f->seen_ns == f->sampled_ns ? f->n_missed + 1 : 0;
+	f->seen_ns = f->sampled_ns;
+	if (f->unsure <= UNSURE_MAX && period_ns < STEP_NS)
+		n = STEP_NS / period_ns;
+	uint64_t due_ns = f->sampled_ns + n * period_ns + AFTER_NS;
+	if (due_ns < now_ns + AFTER_NS && f->n_missed)
+		due_ns = now_ns + ((uint64_t)AGAIN_NS << (f->n_missed < AGAIN_DOUBLED_MAX ?
+							  f->n_missed - 1 :
+							  AGAIN_DOUBLED_MAX));
+	if (due_ns < now_ns + AFTER_NS)
+		due_ns = now_ns + period_ns - (now_ns - f->sampled_ns) % period_ns + AFTER_NS;
+	if (!f->step_ns || due_ns - now_ns < f->step_ns)
+		f->step_ns = due_ns - now_ns;
+	return due_ns;
+}
+
+/* Samples that were lost, and threads that had no CPU, make single intervals longer. */
+static void note_period(struct functions *f, const struct record *r)
+{
+	uint64_t ns = r->time_ns - f->sampled_ns;
+	if (r->tid == f->sampled_tid && ns >= PERIOD_NS_MIN / 2 && ns < PERIOD_NS_MAX) {
+		if (!f->period_ns || ns < f->period_ns)
+			f->period_ns = f->period_ns ? (3 * f->period_ns + ns) / 4 : ns;
+		else
+			f->period_ns += (ns < 2 * f->period_ns ? ns - f->period_ns :
+								f->period_ns) / 16;
+	}
+	if (r->time_ns > f->sampled_ns) {
+		f->sampled_ns = r->time_ns;
+		f->sampled_tid = r->tid;
+	}
+}
+
+/* ---- processes -------------------------------------------------------------------------- */
+
+/* A process is looked at in each drain, or when its mappings change. */
+static const struct functions_seen *look_at(struct functions *f, struct procs_process *p)
+{
+	struct functions_seen *s = &f->seen[hash_u64(p->pid) % FUNCTIONS_SEEN];
+	bool is_same = s->pid == p->pid && s->n_changes == p->space.n_changes;
+	if (is_same && (!s->has_program || s->time_ns == f->now_ns))
+		return s;
+	*s = (struct functions_seen){
+		.pid = p->pid, .n_changes = p->space.n_changes, .time_ns = f->now_ns,
+	};
+	s->has_program = interp_cache_program(&f->cache, p, f->now_ns, &s->program);
+	if (s->has_program) {
+		memcpy(f->version, s->program.runtime->name, sizeof(f->version));
+		interp_samples_renew(s->program.samples, s->program.runtime, f->now_ns);
+	}
+	return s;
+}
+
+/* ---- stacks ----------------------------------------------------------------------------- */
+
+/*
+ * Finds the loops among the frames of the last stack.  Returns how many there are, or -1 if its
+ * nodes are not those of its frames: memory is short.  0 also if the interpreter calls itself
+ * through code without a file: then functions have code of their own, with names in a map.
+ */
+static int find_loops(struct functions *f, const struct interp_code *code,
+		      const struct stack_walk *w, uint32_t node)
+{
+	int n = 0;
+	bool is_own_before = false, is_between = false;
+	f->is_loop.n = 0;
+	if (!VEC_EXTEND(&f->is_loop, w->n_cut_frames))
+		return -1;
+	while (node != STACKS_EMPTY &&
+	       w->frames->v[w->stacks->v[node].frame].dso == w->kernel_dso)
+		node = w->stacks->v[node].parent;
+	for (uint32_t i = 0; i < w->n_cut_frames; i++, node = w->stacks->v[node].parent) {
+		const struct frame *frame = &w->frames->v[w->stacks->v[node].frame];
+		if (node == STACKS_EMPTY)
+			return -1;
+		bool is_own = frame->dso == code->dso;
+		if (is_own && is_between)
+			return 0;
+		is_between = is_own_before &&
+			     dso_get(w->dsos, frame->dso)->key.kind == DSO_ANON;
+		is_own_before = is_own;
+		f->is_loop.v[i] = is_own && code->is_loop(code->ctx, frame->vaddr);
+		if (!f->is_loop.v[i])
+			continue;
+		if (w->cut_frame[i].pc - (frame->vaddr + code->bias) > 1)
+			return -1;
+		n++;
+	}
+	return n;
+}
+
+static enum interp_quality place(struct functions *f, const struct functions_seen *s,
+				 struct stack_walk *w, struct procs_process *p,
+				 const struct record *r, uint32_t *stack)
+{
+	struct stack_regs_walk walk;
+	const struct interp_samples_native native = {
+		.walk = &walk, .is_loop = f->is_loop.v, .is_whole = w->is_whole,
+		.tid = r->tid, .time_ns = r->time_ns,
+	};
+	if (!stack_regs_begin(&walk, &f->rules, &w->user, &p->space, r, w->cut_frame,
+			      w->n_cut_frames))
+		return INTERP_QUALITY_UNKNOWN;
+	enum interp_quality q = interp_samples_read(s->program.samples, s->program.runtime, &native,
+						    &f->frames);
+	if (q != INTERP_QUALITY_UNKNOWN &&
+	    interp_place(&f->cache.tables, s->program.code, f->mode, &f->frames,
+			 w->is_whole, stack) != INTERP_PLACED)
+		return INTERP_QUALITY_UNKNOWN;
+	return q;
+}
+
+uint32_t functions_label(struct strtab *strings, struct labels *l, uint32_t labels,
+			 const char *quality)
+{
+	struct label one = { strtab_add_cstr(strings, LABEL_PYTHON_STACK),
+			     strtab_add_cstr(strings, quality) };
+	uint32_t set = labels_add(l, &one, 1, false);
+	return set == LABELS_NONE ? labels : labels_join(l, labels, set);
+}
+
+/* Most samples of a thread have the same labels. */
+static uint32_t with_quality(struct functions *f, uint32_t labels, enum interp_quality q)
+{
+	if (f->last_labels.labels != labels) {
+		f->last_labels.labels = labels;
+		for (int i = 0; i < INTERP_QUALITIES; i++)
+			f->last_labels.set[i] = LABELS_NONE;
+	}
+	if (f->last_labels.set[q] == LABELS_NONE)
+		f->last_labels.set[q] = functions_label(f->strings, f->labels, labels,
+							quality_name[q]);
+	return f->last_labels.set[q];
+}
+
+static void note(struct functions *f, const struct record *r, enum interp_quality q,
+		 uint64_t begin_ns)
+{
+	uint64_t end_ns = clock_monotonic_ns(), lag_ns = end_ns - r->time_ns;
+	bool is_unsure = q == INTERP_QUALITY_INNERMOST || q == INTERP_QUALITY_UNKNOWN;
+	note_period(f, r);
+	f->stats.n[q]++;
+	f->stats.lag_ns += lag_ns;
+	f->stats.cost_ns += end_ns - begin_ns;
+	f->unsure += (is_unsure ? 65536 : 0) / UNSURE_PART - f->unsure / UNSURE_PART;
+}
+
+bool functions_place(struct functions *f, struct stack_walk *w, struct procs_process *p,
+		     const struct record *r, uint32_t *stack, uint32_t *labels)
+{
+	if (f->mode == INTERP_NONE || !f->now_ns)
+		return false;
+	const struct functions_seen *s = look_at(f, p);
+	if (!s->has_program)
+		return false;
+	uint64_t begin_ns = clock_monotonic_ns();
+	int n = find_loops(f, s->program.code, w, *stack);
+	if (n == 0)
+		return false;
+	enum interp_quality q = n > 0 ? place(f, s, w, p, r, stack) : INTERP_QUALITY_UNKNOWN;
+	*labels = with_quality(f, *labels, q);
+	note(f, r, q, begin_ns);
+	return q != INTERP_QUALITY_UNKNOWN;
+}

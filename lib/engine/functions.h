@@ -1,0 +1,73 @@
+#ifndef CPROF_ENGINE_FUNCTIONS_H
+#define CPROF_ENGINE_FUNCTIONS_H
+
+/* The functions that interpreters execute, in samples of threads that run. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interp/interp-cache.h"
+#include "interp/interp-samples.h"
+
+struct labels;
+struct procs;
+struct procs_process;
+struct record;
+struct stack_walk;
+struct strtab;
+
+struct functions_stats {
+	uint64_t n[INTERP_QUALITIES];   /* samples by quality, without those of no interpreter */
+	uint64_t lag_ns;                /* from samples to readings: the sum */
+	uint64_t cost_ns;               /* time that reading has taken */
+};
+
+#define FUNCTIONS_SEEN 64u
+
+struct functions {
+	enum interp_mode mode;          /* INTERP_NONE: nothing is read */
+	struct interp_cache cache;
+	struct functions_stats stats;   /* reset by engine_clear */
+	uint64_t step_ns;               /* the shortest time to the next reading; 0: none yet */
+	char version[32];               /* of one of the interpreters: "python 3.11.2" */
+	/* Private. */
+	struct strtab *strings;
+	struct labels *labels;
+	struct stack_regs rules;
+	struct interp_frames frames;
+	VEC(bool) is_loop;
+	uint64_t now_ns;                /* of this drain */
+	uint64_t period_ns;             /* between two samples of a thread; 0: unknown */
+	uint64_t sampled_ns, seen_ns;   /* the last sample's time, and that at the last wake-up */
+	uint32_t sampled_tid, n_missed; /* its thread; wake-ups since then without a sample */
+	uint32_t unsure;                /* the share of recent samples without callers, of 65536 */
+	struct functions_seen {
+		uint32_t pid, n_changes;
+		uint64_t time_ns;       /* the drain when it was looked at */
+		bool has_program;
+		struct interp_program program;
+	} seen[FUNCTIONS_SEEN];
+	struct { uint32_t labels, set[INTERP_QUALITIES]; } last_labels;
+};
+
+/* The tables, strings and labels are borrowed. */
+void functions_init(struct functions *f, const struct interp_tables *t, struct strtab *strings,
+		    struct labels *labels, enum interp_mode mode);
+void functions_done(struct functions *f);
+
+/* Records are about to be read. */
+void functions_tick(struct functions *f, const struct procs *procs, uint64_t now_ns);
+
+/* When they should be read again, by CLOCK_MONOTONIC; UINT64_MAX: at any time. */
+uint64_t functions_due_ns(struct functions *f, uint64_t now_ns);
+
+/* The last stack of w, by CFI, is *stack, of the SAMPLE r with labels *labels: puts functions into
+ * it.  False: it has none. */
+bool functions_place(struct functions *f, struct stack_walk *w, struct procs_process *p,
+		     const struct record *r, uint32_t *stack, uint32_t *labels);
+
+/* labels with py::stack; without memory the same as before. */
+uint32_t functions_label(struct strtab *strings, struct labels *l, uint32_t labels,
+			 const char *quality);
+
+#endif
