@@ -17,7 +17,7 @@
 
 struct interp_chains_node {
 	uint32_t parent, code, off;
-	uint16_t n_off, n_other;        /* readings with that instruction, and with others */
+	uint16_t n_off, n_other;        /* readings with its line, and with others */
 };
 
 struct interp_chains_seen {
@@ -46,19 +46,21 @@ bool interp_chains_is_full(const struct interp_chains *c)
 
 /* ---- nodes ------------------------------------------------------------------------------ */
 
-static void note_off(struct interp_chains_node *n, uint32_t off)
+static void note_off(struct interp_chains_node *n, const struct interp_runtime *r, uint32_t off)
 {
+	bool is_same = n->off == off || (n->n_off && r->is_same_line(r->ctx, n->code, n->off, off));
 	if (n->n_off + n->n_other >= WEIGHT_MAX) {
 		n->n_off /= 2;
 		n->n_other /= 2;
 	}
-	if (!n->n_off || (n->off != off && n->n_other > n->n_off)) {
+	if (!n->n_off || (!is_same && n->n_other > n->n_off)) {
 		n->n_other = (uint16_t)(n->n_other + n->n_off);
 		n->n_off = 0;
 		n->off = off;
+		is_same = true;
 	}
-	n->n_off += n->off == off;
-	n->n_other += n->off != off;
+	n->n_off += is_same;
+	n->n_other += !is_same;
 }
 
 /* The caller that link is, called by those of parent. */
@@ -152,8 +154,8 @@ static void add_seen(struct interp_chains *c, const struct interp_chains_place *
 }
 
 /* An activation: its functions are those from index `first` to before `end`. */
-static void learn_activation(struct interp_chains *c, const struct interp_chain *chain,
-			     size_t first, size_t end)
+static void learn_activation(struct interp_chains *c, const struct interp_runtime *r,
+			     const struct interp_chain *chain, size_t first, size_t end)
 {
 	uint64_t outer = end < chain->link.n ? chain->link.v[end].at : 0;
 	uint32_t node = 0;
@@ -166,18 +168,19 @@ static void learn_activation(struct interp_chains *c, const struct interp_chain 
 		node = add_node(c, node, l);
 		if (node == INTERP_CHAINS_NONE)
 			return;
-		note_off(&c->node.v[node], l->off);
+		note_off(&c->node.v[node], r, l->off);
 	}
 }
 
-void interp_chains_learn(struct interp_chains *c, const struct interp_chain *chain)
+void interp_chains_learn(struct interp_chains *c, const struct interp_runtime *r,
+			 const struct interp_chain *chain)
 {
 	size_t first = 0;
 	if (!has_nodes(c))
 		return;
 	for (size_t i = 0; i < chain->ends.n && chain->ends.v[i] <= chain->link.n; i++) {
 		if (chain->ends.v[i] > first)
-			learn_activation(c, chain, first, chain->ends.v[i]);
+			learn_activation(c, r, chain, first, chain->ends.v[i]);
 		first = chain->ends.v[i];
 	}
 }

@@ -43,7 +43,8 @@ bool interp_chains_is_full(const struct interp_chains *c);
 void interp_chains_clear(struct interp_chains *c);
 
 /* Remembers the functions that a thread executed at one moment. */
-void interp_chains_learn(struct interp_chains *c, const struct interp_chain *chain);
+void interp_chains_learn(struct interp_chains *c, const struct interp_runtime *r,
+			 const struct interp_chain *chain);
 
 /* The node of n callers, innermost first, which is added if necessary; 0: none.
  * INTERP_CHAINS_NONE: no memory. */
@@ -55,7 +56,7 @@ uint32_t interp_chains_find(const struct interp_chains *c, const struct interp_c
 /* A caller of a node, and those further out (0: there are none). */
 struct interp_chains_caller {
 	uint32_t code, off;
-	bool has_off;                   /* it nearly always called from that instruction */
+	bool has_off;                   /* it nearly always called from the line of that one */
 	uint32_t next;
 };
 struct interp_chains_caller interp_chains_caller(const struct interp_chains *c, uint32_t node);

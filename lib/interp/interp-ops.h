@@ -50,6 +50,8 @@ struct interp_runtime {
 	uint32_t (*code_of_frame)(void *ctx, uint64_t at);
 	/* Do all frames of these two functions have the same instructions? */
 	bool (*is_shared)(void *ctx, uint32_t code, uint32_t other);
+	/* Are two instructions of a function on the same line? */
+	bool (*is_same_line)(void *ctx, uint32_t code, uint32_t off, uint32_t other);
 	/* The functions from a frame on.  False: it is no frame. */
 	bool (*chain)(void *ctx, uint64_t at, struct interp_chain *ret);
 	/* The innermost frame of a thread now; 0: none.  False: it is unknown. */

@@ -63,6 +63,14 @@ static bool is_shared(void *ctx, uint32_t code, uint32_t other)
 				 p->codes.v.v[code].start == p->codes.v.v[other].start);
 }
 
+static bool is_same_line(void *ctx, uint32_t code, uint32_t off, uint32_t other)
+{
+	const struct interp_python *p = ctx;
+	enum python_lines_format format = (enum python_lines_format)p->program.layout.lines;
+	const struct python_lines *lines = &p->codes.v.v[code].lines;
+	return python_lines_find(format, lines, off) == python_lines_find(format, lines, other);
+}
+
 static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
 {
 	struct interp_python *p = ctx;
@@ -115,9 +123,9 @@ const struct interp_runtime *interp_python_runtime(struct interp_python *p)
 	p->runtime = (struct interp_runtime){
 		.ctx = p, .has_single_frames = p->program.layout.entry == PYTHON_ENTRY_EACH,
 		.renew = renew, .forget = forget, .code_of = code_of,
-		.code_of_frame = code_of_frame,
-		.is_shared = is_shared, .chain = chain, .innermost = innermost, .frame = frame,
-		.unknown = unknown,
+		.code_of_frame = code_of_frame, .is_shared = is_shared,
+		.is_same_line = is_same_line, .chain = chain, .innermost = innermost,
+		.frame = frame, .unknown = unknown,
 	};
 	snprintf(p->runtime.name, sizeof(p->runtime.name), "python %s", p->program.version);
 	return &p->runtime;

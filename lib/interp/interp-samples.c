@@ -86,7 +86,7 @@ static void read_thread(struct interp_samples *s, const struct interp_runtime *r
 	s->is_steady = read_chain(r, tid, &s->again) && is_equal(&s->chain, &s->again);
 	/* whatever the samples are: functions have these callers */
 	if (s->is_steady)
-		interp_chains_learn(&s->chains, &s->chain);
+		interp_chains_learn(&s->chains, r, &s->chain);
 }
 
 static void learn(struct interp_samples *s, const struct interp_runtime *r)

@@ -7,6 +7,14 @@
 
 static struct interp_chains chains;
 
+/* Ten bytes are a line. */
+static bool is_same_line(void *ctx, uint32_t code, uint32_t off, uint32_t other)
+{
+	return off / 10 == other / 10;
+}
+
+static const struct interp_runtime runtime = { .is_same_line = is_same_line };
+
 /* "leaf" called by two callers, of which the inner one is `caller`, at an instruction. */
 static void learn(uint32_t caller, uint32_t off)
 {
@@ -17,7 +25,7 @@ static void learn(uint32_t caller, uint32_t off)
 	const struct interp_chain c = {
 		.link = { link, 4, 4 }, .ends = { ends, 2, 2 }, .is_whole = true,
 	};
-	interp_chains_learn(&chains, &c);
+	interp_chains_learn(&chains, &runtime, &c);
 }
 
 static uint32_t believed(uint32_t code, uint64_t frame, uint64_t outer)
@@ -46,14 +54,17 @@ int main(void)
 	       believed(3, 0x308, OUTER) == INTERP_CHAINS_NONE &&
 	       believed(4, 0x300, OUTER) == INTERP_CHAINS_NONE, "elsewhere nothing is known");
 	learn(2, 26);
-	learn(2, 26);
 	inner = interp_chains_caller(&chains, node);
-	tap_ok(!inner.has_off, "calls from two instructions: neither is believed");
+	tap_ok(inner.has_off && inner.off == 20, "another instruction of the same line");
+	learn(2, 36);
+	learn(2, 36);
+	inner = interp_chains_caller(&chains, node);
+	tap_ok(!inner.has_off, "calls from two lines: neither is believed");
 	learn(7, 20);
-	tap_ok(believed(3, 0x300, OUTER) == INTERP_CHAINS_NONE, "one of five has another caller");
+	tap_ok(believed(3, 0x300, OUTER) == INTERP_CHAINS_NONE, "one of six has another caller");
 	for (int i = 0; i < 20; i++)
 		learn(2, 20);
-	tap_int(believed(3, 0x300, OUTER), node, "one of 25");
+	tap_int(believed(3, 0x300, OUTER), node, "one of 26");
 	for (int i = 0; i < 2000; i++)
 		learn(8, 20);
 	inner = interp_chains_caller(&chains, believed(3, 0x300, OUTER));

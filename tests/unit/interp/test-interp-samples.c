@@ -52,6 +52,11 @@ static bool is_shared(void *ctx, uint32_t code, uint32_t other)
 	return code == other;
 }
 
+static bool is_same_line(void *ctx, uint32_t code, uint32_t off, uint32_t other)
+{
+	return true;
+}
+
 static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
 {
 	ret->link.n = ret->ends.n = 0;
@@ -82,6 +87,7 @@ static uint32_t unknown(void *ctx)
 
 static const struct interp_runtime runtime = {
 	.renew = renew, .forget = forget, .code_of = code_of, .is_shared = is_shared,
+	.is_same_line = is_same_line,
 	.chain = chain, .innermost = innermost, .frame = frame, .unknown = unknown,
 };
 
