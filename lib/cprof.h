@@ -308,6 +308,16 @@ struct cprof_stats {
 	/* With page_bytes: huge pages that page faults of all programs got meanwhile; each counts
 	 * as a small one. */
 	uint64_t n_huge_pages;
+	/* Functions of interpreters (cprof-languages(7)): samples whose functions are exact, or
+	 * whose callers are remembered, or unknown; and those where the innermost function is
+	 * unknown, so that they have none. */
+	uint64_t n_functions_exact, n_functions_remembered, n_functions_innermost;
+	uint64_t n_functions_unknown;
+	uint64_t functions_lag_ns;     /* between a sample and its reading, on average */
+	uint64_t functions_ns;         /* time that reading has taken */
+	uint64_t functions_step_ns;    /* the shortest time between two readings; 0: none was */
+	const char *functions_of;      /* "python 3.11.2"; "": there were none */
+	const char *functions_refused; /* why those of a process are unknown; or "" */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

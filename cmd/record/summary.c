@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "cmd/record/gosummary.h"
+#include "cmd/record/pysummary.h"
 #include "cmd/summaryparts.h"
 #include "cmd/printable.h"
 #include "cprof-losses.h"
@@ -278,6 +279,7 @@ void summary_print(const struct summary *s, FILE *to)
 		fprintf(to, "  %" PRIu64 " of the samples are of cprof itself (pid %d)\n",
 			st.n_own_samples, (int)getpid());
 	gosummary_print(&st, s->verbose, to);
+	pysummary_print(&st, s->verbose, to);
 	summaryparts_losses(&losses, SUMMARYPARTS_RECORD, s->verbose, to);
 	if (s->command_signal)
 		fprintf(to, "  '%s' was killed by signal %d (%s)\n", s->command_name,
@@ -422,6 +424,7 @@ void summary_print_json(const struct summary *s, FILE *to)
 	else
 		fputs(", \"target_cost_s\": null", to);
 	gosummary_print_json(&st, to);
+	pysummary_print_json(&st, to);
 	struct cprof_stack_ends ends;
 	cprof_recorder_stack_ends(s->recorder, 0, &ends);
 	fprintf(to, ", \"stack_bytes\": %u, \"stack_bytes_min\": %u, \"stack_cuts\": %u",

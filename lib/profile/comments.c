@@ -189,6 +189,27 @@ static void say_go(struct comments *c, bool *failed, const struct cprof_stats *s
 		    st->go_unsupported);
 }
 
+static double share_of(uint64_t n, const struct cprof_stats *st)
+{
+	return 100.0 * (double)n / (double)(st->n_functions_exact + st->n_functions_remembered +
+					    st->n_functions_innermost + st->n_functions_unknown);
+}
+
+static void say_functions(struct comments *c, bool *failed, const struct cprof_stats *st)
+{
+	if (st->n_functions_exact || st->n_functions_remembered || st->n_functions_innermost ||
+	    st->n_functions_unknown)
+		say(c, failed, "functions of %s: %.1f %% of samples exact, %.1f %% with "
+		    "remembered callers, %.1f %% with unknown callers, %.1f %% unknown; read "
+		    "%.2f ms after the sample on average", st->functions_of,
+		    share_of(st->n_functions_exact, st), share_of(st->n_functions_remembered, st),
+		    share_of(st->n_functions_innermost, st), share_of(st->n_functions_unknown, st),
+		    (double)st->functions_lag_ns / 1e6);
+	if (st->functions_refused && *st->functions_refused)
+		say(c, failed, "functions of an interpreter are unknown: %s",
+		    st->functions_refused);
+}
+
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
 		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
@@ -235,6 +256,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		say(c, &failed, "kernel functions without names: hidden by kernel.kptr_restrict");
 	say_stacks(c, &failed, st, ends, n_ends);
 	say_go(c, &failed, st);
+	say_functions(c, &failed, st);
 	say_losses(c, &failed, losses, ev);
 	if (!failed)
 		return 0;

@@ -19,6 +19,23 @@
 /* Sorted samples at level 1 are smaller than unsorted ones at 9. */
 #define ZLIB_LEVEL 1
 
+static void set_functions(const struct functions *f, struct cprof_stats *ret)
+{
+	const struct functions_stats *st = &f->stats;
+	uint64_t n = 0;
+	for (int i = 0; i < INTERP_QUALITIES; i++)
+		n += st->n[i];
+	ret->n_functions_exact = st->n[INTERP_QUALITY_EXACT];
+	ret->n_functions_remembered = st->n[INTERP_QUALITY_REMEMBERED];
+	ret->n_functions_innermost = st->n[INTERP_QUALITY_INNERMOST];
+	ret->n_functions_unknown = st->n[INTERP_QUALITY_UNKNOWN];
+	ret->functions_lag_ns = n ? st->lag_ns / n : 0;
+	ret->functions_ns = st->cost_ns;
+	ret->functions_step_ns = f->step_ns;
+	ret->functions_of = f->version;
+	ret->functions_refused = f->cache.why;
+}
+
 void results_stats(const struct engine *g, const struct source *s, const struct names *names,
 		   struct cprof_stats *ret)
 {
@@ -48,6 +65,7 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 	ret->go_not_exact = g->go.why;
 	ret->n_go_unsupported = g->go.stats.n_unsupported;
 	ret->go_unsupported = g->go.unsupported;
+	set_functions(&g->functions, ret);
 	ret->n_born = g->n_born;
 	ret->n_undecodable = s->losses.n_undecodable;
 	ret->n_unknown_records = s->losses.n_unknown;

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Python functions in samples of threads that run: stacks that the program can have, and no others.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+# record FILE SECONDS OPTION... : at a rate that gives enough samples beside other programs
+record() {
+	file=$1 seconds=$2
+	shift 2
+	run "$CPROF" record --json --duration "$seconds" -F 4999 -e cpu-clock -o "$file" "$@" -p "$pid"
+	is "$status" 0 "recorded: $file"
+}
+
+"$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pygrammar.py" 400 >ready.keep &
+pid=$!
+tap_pids="$tap_pids $pid"
+wait_for 60 grep -q ready ready.keep
+
+record a.pb.gz 4
+cp "$T/out" a.json
+run "$PYTHON" -c 'import json
+j = json.load(open("a.json"))
+n = j["functions_exact"] + j["functions_remembered"] + j["functions_innermost"]
+assert (n > j["functions_unknown"] > 0 and j["functions_of"].startswith("python 3.") and
+        j["functions_refused"] is None and j["functions_ns"] > 0 and j["functions_lag_ns"] > 0 and
+        j["functions_step_ns"] > 0)'
+is "$status" 0 "the summary has their shares"
+check "stacks are possible ones, with their lines" \
+	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pygrammar.py" a.pb.gz \
+	'wrong <= 0.005 * samples' 'complete >= 0.5 * samples' 'native <= 0.4 * samples' \
+	'set(labels) <= {"exact", "remembered", "innermost", "unknown", None}' \
+	'labels["exact"] and labels["remembered"] and labels["exact"] + labels["remembered"] <= complete + innermost' \
+	'lines["leaf"] <= {3, 4, 5, 6} and lines["c"] <= {9, 10} and lines["b"] <= {13, 14} and lines["a"] <= {17, 18}'
+
+record only.pb.gz 2 --interpreter=only
+profile 'only: and one native function at most' only.pb.gz "label_share('py::stack', 'unknown') < 0.5" \
+	"all(len([n for n in r[0] if not n.startswith(('py::', '[callers'))]) <= 1 for r in rows if r[2].get('py::stack') in ('exact', 'remembered'))"
+record none.pb.gz 1 --interpreter=none
+profile 'none: native stacks' none.pb.gz "not any(n.startswith('py::') for n in names)" \
+	"cum('_PyEval_EvalFrameDefault') > 0.9" "labels('py::stack') <= {None}"
+record mixed.pb.gz 2 --interpreter=mixed
+profile 'mixed: the loop, too' mixed.pb.gz \
+	"through('^py::', '^_PyEval_EvalFrameDefault') > 0.5"
+
+finish

@@ -1,0 +1,46 @@
+"""Burns CPU time in stacks that obey a grammar: run calls a_i, a_i calls b_i, b_i calls c_i, and c_i
+calls leaf_i, in 8 families i.  So each stack of a sample shows whether it is possible.
+
+    pygrammar.py N [equal|different]
+
+N is the number of loop rounds in a leaf.  With `different`, frames of different families have
+different sizes.
+"""
+import sys
+
+SOURCE = """
+def leaf_{i}(n):
+    {locals}x = 0.0
+    for k in range(n):
+        x += k * 0.5
+    return x
+
+def c_{i}(n):
+    {locals}y = leaf_{i}(n)
+    return y
+
+def b_{i}(n):
+    {locals}y = c_{i}(n)
+    return y
+
+def a_{i}(n):
+    {locals}y = b_{i}(n)
+    return y
+"""
+
+n = int(sys.argv[1])
+is_different = len(sys.argv) > 2 and sys.argv[2] == "different"
+for i in range(8):
+    local = "".join("v%d = " % k for k in range(i)) + "0\n    " if is_different and i else ""
+    exec(compile(SOURCE.format(i=i, locals=local), "grammar_%d.py" % i, "exec"))
+
+
+def run():
+    families = [globals()["a_%d" % i] for i in range(8)]
+    print("ready", flush=True)
+    while True:
+        for a in families:
+            a(n)
+
+
+run()
