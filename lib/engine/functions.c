@@ -32,6 +32,11 @@
 #define UNSURE_MAX (65536u / 20)        /* of samples without callers */
 #define UNSURE_PART 64u                 /* a sample's weight in the share */
 
+/* A program may make reading slow, by deep stacks or on purpose.  At most this part of the time is
+ * spent on it, with so much in advance; samples that come then have no functions. */
+#define SPENT_PART 2u
+#define ADVANCE_NS 50000000u
+
 #define TRIM_MASK 1023u                 /* drains between looking for ended processes */
 
 static const char *const quality_name[INTERP_QUALITIES] = {
@@ -217,6 +222,8 @@ static void note(struct functions *f, const struct record *r, enum interp_qualit
 	f->stats.n[q]++;
 	f->stats.lag_ns += lag_ns;
 	f->stats.cost_ns += end_ns - begin_ns;
+	f->free_ns = (f->free_ns > begin_ns ? f->free_ns : begin_ns) +
+		     (end_ns - begin_ns) * SPENT_PART;
 	f->unsure += (is_unsure ? 65536 : 0) / UNSURE_PART - f->unsure / UNSURE_PART;
 }
 
@@ -232,7 +239,9 @@ bool functions_place(struct functions *f, struct stack_walk *w, struct procs_pro
 	int n = find_loops(f, s->program.code, w, *stack);
 	if (n == 0)
 		return false;
-	enum interp_quality q = n > 0 ? place(f, s, w, p, r, stack) : INTERP_QUALITY_UNKNOWN;
+	enum interp_quality q = INTERP_QUALITY_UNKNOWN;
+	if (n > 0 && f->free_ns < begin_ns + ADVANCE_NS)
+		q = place(f, s, w, p, r, stack);
 	*labels = with_quality(f, *labels, q);
 	note(f, r, q, begin_ns);
 	return q != INTERP_QUALITY_UNKNOWN;

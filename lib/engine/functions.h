@@ -40,6 +40,7 @@ struct functions {
 	uint64_t period_ns;             /* between two samples of a thread; 0: unknown */
 	uint64_t sampled_ns, seen_ns;   /* the last sample's time, and that at the last wake-up */
 	uint32_t sampled_tid, n_missed; /* its thread; wake-ups since then without a sample */
+	uint64_t free_ns;               /* when what was spent on reading is paid off */
 	uint32_t unsure;                /* the share of recent samples without callers, of 65536 */
 	struct functions_seen {
 		uint32_t pid, n_changes;

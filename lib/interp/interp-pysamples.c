@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 /* Of a process in one drain. */
-#define PAGES_MAX 4096u
+#define PAGES_MAX 1024u
 #define UNIT 2u
 #define UNKNOWN_CALLERS "[callers unknown]"
 
