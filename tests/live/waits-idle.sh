@@ -142,6 +142,8 @@ if [ -x "$postgres/initdb" ]; then
 	# shellcheck disable=SC2086
 	background $not_root "$postgres/postgres" -D "$T/db"
 	wait_for 40 test -S "$T/.s.PGSQL.5432"
+	# It may still be starting, and refuses connections then.
+	wait_for 40 "$postgres/pg_isready" -q -h "$T"
 	mkfifo commands
 	# shellcheck disable=SC2086
 	$not_root "$postgres/psql" -q -h "$T" -d postgres <commands >/dev/null 2>&1 &
