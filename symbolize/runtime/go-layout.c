@@ -58,23 +58,12 @@ static const struct {
 
 #define N_KNOWN (sizeof(known) / sizeof(*known))
 
-/* No program of these versions was read: their layouts follow from those of their neighbours. */
-static const unsigned int derived[] = { 17, 18, 20, 25 };
-
 const struct go_layout *go_layout_of(const struct go_version *v)
 {
 	for (size_t i = 0; i < N_KNOWN && v->major == 1; i++)
 		if (v->minor >= known[i].first && v->minor <= known[i].last)
 			return &known[i].layout;
 	return NULL;
-}
-
-bool go_layout_is_derived(const struct go_version *v)
-{
-	for (size_t i = 0; i < sizeof(derived) / sizeof(*derived); i++)
-		if (v->major == 1 && v->minor == derived[i])
-			return true;
-	return false;
 }
 
 const struct go_layout *go_layout_known(unsigned int i)

@@ -32,8 +32,6 @@ struct go_layout {
 
 /* The layout of that version; NULL: unknown. */
 const struct go_layout *go_layout_of(const struct go_version *v);
-/* Is that one known from other versions only? */
-bool go_layout_is_derived(const struct go_version *v);
 /* All known ones, newest first, which is that of Go 1.27; NULL after the last. */
 #define GO_LAYOUT_NEWEST 27u
 const struct go_layout *go_layout_known(unsigned int i);

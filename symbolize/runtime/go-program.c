@@ -1,8 +1,7 @@
 /*
  * A layout is used only if it fits the goroutines that the program has now.  For a version that is
  * newer than the known ones, it comes from the program's debug information.  Without that, the
- * layouts of known versions are tried, the newest first, and one is taken if it is proven.  The
- * debug information also replaces a layout that is only derived from those of other versions.
+ * layouts of known versions are tried, the newest first, and one is taken if it is proven.
  */
 
 #include "symbolize/runtime/go-program.h"
@@ -70,8 +69,6 @@ static enum go_program_result open_known(const struct go_places *from, uint64_t 
 					 struct go_program *ret)
 {
 	ret->layout = *go_layout_of(&ret->version);
-	if (go_layout_is_derived(&ret->version) && has_debug_layout(from, &ret->layout))
-		ret->layout_from = GO_PROGRAM_DEBUG;
 	ret->place = go_places_allgs(from, &ret->layout, main_pc, false, &ret->allgs);
 	return ret->place == GO_PLACE_NONE ? GO_PROGRAM_NO_LIST : GO_PROGRAM_OK;
 }
