@@ -30,7 +30,7 @@ check "stacks are possible ones, with their lines" \
 	'wrong <= 0.005 * samples' 'complete >= 0.5 * samples' 'native <= 0.4 * samples' \
 	'set(labels) <= {"exact", "remembered", "innermost", "unknown", None}' \
 	'labels["exact"] and labels["remembered"] and labels["exact"] + labels["remembered"] <= complete + innermost' \
-	'lines["leaf"] <= {3, 4, 5, 6} and lines["c"] <= {9, 10} and lines["b"] <= {13, 14} and lines["a"] <= {17, 18}'
+	'lines["leaf"] <= {2, 3, 4, 5, 6} and lines["c"] <= {8, 9, 10} and lines["b"] <= {12, 13, 14} and lines["a"] <= {16, 17, 18}'
 
 record only.pb.gz 2 --interpreter=only
 profile 'only: and one native function at most' only.pb.gz "label_share('py::stack', 'unknown') < 0.5" \
