@@ -168,7 +168,9 @@ static void learn_activation(struct interp_chains *c, const struct interp_runtim
 		node = add_node(c, node, l);
 		if (node == INTERP_CHAINS_NONE)
 			return;
-		note_off(&c->node.v[node], r, l->off);
+		/* the innermost function is on any of its lines */
+		if (i > first)
+			note_off(&c->node.v[node], r, l->off);
 	}
 }
 

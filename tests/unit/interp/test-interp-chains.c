@@ -56,6 +56,15 @@ int main(void)
 	learn(2, 26);
 	inner = interp_chains_caller(&chains, node);
 	tap_ok(inner.has_off && inner.off == 20, "another instruction of the same line");
+	struct interp_link alone[] = { { 0x200, 2, 90 }, { 0x100, 1, 10 }, { OUTER, 9, 90 } };
+	uint32_t ends[] = { 2, 3 };
+	const struct interp_chain c = {
+		.link = { alone, 3, 3 }, .ends = { ends, 2, 2 }, .is_whole = true,
+	};
+	for (int i = 0; i < 5; i++)
+		interp_chains_learn(&chains, &runtime, &c);
+	inner = interp_chains_caller(&chains, node);
+	tap_ok(inner.has_off && inner.off == 20, "as innermost function it is on other lines");
 	learn(2, 36);
 	learn(2, 36);
 	inner = interp_chains_caller(&chains, node);
