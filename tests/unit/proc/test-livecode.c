@@ -53,6 +53,12 @@ static void stop(void)
 	hotspotvm_done(&vm);
 }
 
+/* The time of a sample that is not late, even if this test is interrupted. */
+static uint64_t soon(void)
+{
+	return clock_monotonic_ns() + SECOND_NS;
+}
+
 /* The next drain, with a sample in the code. */
 static uint32_t tick(void)
 {
@@ -92,12 +98,12 @@ static void names(void)
 	start(1 << 20);
 	uint32_t before = tick();
 	uint64_t number;
-	tap_str(at(HOTSPOTVM_CODE + 0x40, clock_monotonic_ns()), "0 pack.Inner.step",
+	tap_str(at(HOTSPOTVM_CODE + 0x40, soon()), "0 pack.Inner.step",
 		"an inlined method");
-	tap_str(at(HOTSPOTVM_CODE + 0x41, clock_monotonic_ns()), "0 pack.Outer.run", "a method");
+	tap_str(at(HOTSPOTVM_CODE + 0x41, soon()), "0 pack.Outer.run", "a method");
 	tap_str(at(HOTSPOTVM_STUB_CODE, 1), "0 StubRoutines (1)", "a stub, at any time");
-	tap_str(at(HOTSPOTVM_HEAP + 0xf80, clock_monotonic_ns()), "-", "free memory");
-	tap_ok(livecode_find(process, HOTSPOTVM_CODE + 1, clock_monotonic_ns(), &p) &&
+	tap_str(at(HOTSPOTVM_HEAP + 0xf80, soon()), "-", "free memory");
+	tap_ok(livecode_find(process, HOTSPOTVM_CODE + 1, soon(), &p) &&
 	       p.frame_words == 6 && p.body_off == 0x18, "the size of its frame");
 	tap_int(livecode_timeout_ms(live, clock_monotonic_ns()), 5, "the next look is soon");
 	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), -1,
@@ -118,7 +124,7 @@ static void bytes(void)
 	tick();
 	tap_int((int)livecode_read(process, HOTSPOTVM_CODE, b, 8), 0, "code that is not known");
 	put(HOTSPOTVM_CODE + 0x40, 0x11, 1);
-	at(HOTSPOTVM_CODE + 0x40, clock_monotonic_ns());
+	at(HOTSPOTVM_CODE + 0x40, soon());
 	tap_ok(livecode_read(process, HOTSPOTVM_CODE + 0x40, b, 8) == 8 && b[0] == 0x11,
 	       "bytes of the code");
 	tap_int((int)livecode_read(process, HOTSPOTVM_CODE + HOTSPOTVM_CODE_BYTES - 3, b, 8), 3,
@@ -138,16 +144,16 @@ static void replaced(void)
 	const uint64_t old_pc[] = { HOTSPOTVM_CODE + 0x81 };
 	start(1 << 20);
 	uint32_t before = tick();
-	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run", "old code");
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "0 pack.Outer.run", "old code");
 	replace(34, HOTSPOTVM_INNER);
 	put(HOTSPOTVM_BLOB + 84, 0, 4); /* nothing is inlined */
-	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run",
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "0 pack.Outer.run",
 		"in one drain code is looked at once");
 	tap_ok(livecode_prove(process, old_pc, 1), "also for unchanged stacks");
 	livecode_tick(live, clock_monotonic_ns());
 	tap_ok(!livecode_prove(process, old_pc, 1), "in the next drain they are proven");
 	tap_ok(tick() != before, "at the next drain the change is seen");
-	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "1 pack.Inner.step",
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "1 pack.Inner.step",
 		"new code is in another layer");
 	const struct jitcalls *j = livecode_calls(process);
 	const struct jitcalls_place *old = jitcalls_find(j, 0, HOTSPOTVM_CODE + 0x81);
@@ -156,13 +162,13 @@ static void replaced(void)
 	/* later, at an address that nobody has asked for lately */
 	replace(35, HOTSPOTVM_OUTER);
 	livecode_tick(live, clock_monotonic_ns() + 3 * SECOND_NS);
-	tap_str(at(HOTSPOTVM_CODE + 0x82, clock_monotonic_ns()), "2 pack.Outer.run",
+	tap_str(at(HOTSPOTVM_CODE + 0x82, soon()), "2 pack.Outer.run",
 		"code that is not known in the stack is proven when it is looked up");
 	tap_int((int)livecode_stats(live).n_replaced, 2, "both are counted");
 	/* freed: the header is the same, but the memory is another block's, or nobody's */
 	put(HOTSPOTVM_BLOB - 16 + 8, 0, 1);
 	tick();
-	tap_str(at(HOTSPOTVM_CODE + 0x82, clock_monotonic_ns()), "-",
+	tap_str(at(HOTSPOTVM_CODE + 0x82, soon()), "-",
 		"a freed block has no name, though its compilation is still there");
 	stop();
 }
@@ -177,7 +183,7 @@ static void late(void)
 	tap_int((int)livecode_stats(live).n_late, 1, "it is counted");
 	tap_ok(livecode_check(process, &number) == before, "nothing changes until the next drain");
 	tap_ok(tick() != before, "then it is looked up again");
-	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "0 pack.Outer.run",
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "0 pack.Outer.run",
 		"later samples have it");
 	stop();
 }
@@ -186,9 +192,9 @@ static void ends(void)
 {
 	start(1 << 20);
 	tick();
-	at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns());
+	at(HOTSPOTVM_CODE + 0x81, soon());
 	livecode_end(process);
-	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "-", "a process that has ended");
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "-", "a process that has ended");
 	tap_ok(jitcalls_find(livecode_calls(process), 0, HOTSPOTVM_CODE + 0x81),
 	       "names that are known stay");
 	tap_ok(livecode_of(live, (uint32_t)getpid(), STARTED_NS) == process, "it is the same");
@@ -197,7 +203,7 @@ static void ends(void)
 	stop();
 	start(1);
 	tick();
-	tap_str(at(HOTSPOTVM_CODE + 0x81, clock_monotonic_ns()), "-", "without memory no names");
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "-", "without memory no names");
 	stop();
 }
 
@@ -213,7 +219,7 @@ static void refused(void)
 	vm.without = NULL;
 	tap_int((int)livecode_stats(live).n_unsupported, 1, "an unknown version is given up");
 	tap_ok(!livecode_wants(process), "after some tries");
-	tap_str(at(HOTSPOTVM_CODE, clock_monotonic_ns()), "-", "it has no names");
+	tap_str(at(HOTSPOTVM_CODE, soon()), "-", "it has no names");
 	tap_int(livecode_timeout_ms(live, clock_monotonic_ns()), -1, "and costs no time");
 	stop();
 }
