@@ -27,15 +27,16 @@
 
 /* ---- its life ---------------------------------------------------------------------- */
 
-static bool start(struct memhelper *h)
+/* 0 or -errno. */
+static int start(struct memhelper *h)
 {
 	if (h->pid)
-		return true;
+		return 0;
 	if (!h->exchange) {
 		void *p = mmap(NULL, sizeof(*h->exchange), PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
-			return false;
+			return -errno;
 		h->exchange = p;
 	}
 	helper_reap(&h->cost);
@@ -44,7 +45,7 @@ static bool start(struct memhelper *h)
 	const struct helper_server server = { memhelper_serve, h, h->proc_fd };
 	pid_t pid = helper_start(&server, &h->socket_fd);
 	h->pid = pid > 0 ? pid : 0;
-	return pid > 0;
+	return pid > 0 ? 0 : (int)pid;
 }
 
 static void end(struct memhelper *h)
@@ -185,8 +186,9 @@ long memhelper_read(struct memhelper *h, uint32_t id, bool by_file,
 	long n_done = 0;
 	int fd;
 	for (;;) {
-		if (!start(h))
-			return -ENOMEM;
+		int r = start(h);
+		if (r < 0)
+			return r;
 		struct memhelper_exchange *x = h->exchange;
 		x->op = by_file ? MEMHELPER_READ_MEM_FILE : MEMHELPER_READ_MEMORY;
 		x->id = id;
@@ -206,49 +208,50 @@ long memhelper_read(struct memhelper *h, uint32_t id, bool by_file,
 
 /* ---- files of /proc -------------------------------------------------------------------- */
 
-static bool prepare_path(struct memhelper *h, enum memhelper_op op, const char *path)
+static int prepare_path(struct memhelper *h, enum memhelper_op op, const char *path)
 {
-	if (!start(h))
-		return false;
+	int r = start(h);
+	if (r < 0)
+		return r;
 	h->exchange->op = op;
 	snprintf(h->exchange->path, sizeof(h->exchange->path), "%s", path);
-	return true;
+	return 0;
 }
 
 long memhelper_text(struct memhelper *h, const char *path, bool is_first, const char **ret_text)
 {
-	int fd;
-	if (!prepare_path(h, is_first ? MEMHELPER_READ_TEXT : MEMHELPER_CONTINUE_TEXT, path))
-		return -ENOMEM;
+	int fd, r = prepare_path(h, is_first ? MEMHELPER_READ_TEXT : MEMHELPER_CONTINUE_TEXT, path);
+	if (r < 0)
+		return r;
 	*ret_text = (const char *)h->exchange->data;
 	return ask(h, &fd);
 }
 
 long memhelper_read_link(struct memhelper *h, const char *path, const char **ret_text)
 {
-	int fd;
-	if (!prepare_path(h, MEMHELPER_READ_LINK, path))
-		return -ENOMEM;
+	int fd, r = prepare_path(h, MEMHELPER_READ_LINK, path);
+	if (r < 0)
+		return r;
 	*ret_text = (const char *)h->exchange->data;
 	return ask(h, &fd);
 }
 
 int memhelper_link(struct memhelper *h, const char *path)
 {
-	int fd = -EIO;
-	if (!prepare_path(h, MEMHELPER_OPEN_LINK, path))
-		return -ENOMEM;
-	long r = ask(h, &fd);
-	return r < 0 ? (int)r : fd;
+	int fd = -EIO, r = prepare_path(h, MEMHELPER_OPEN_LINK, path);
+	if (r < 0)
+		return r;
+	r = (int)ask(h, &fd);
+	return r < 0 ? r : fd;
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
 
 int memhelper_event(struct memhelper *h, const struct memhelper_event *ev)
 {
-	int fd = -EIO;
-	if (!start(h))
-		return -ENOMEM;
+	int fd = -EIO, started = start(h);
+	if (started < 0)
+		return started;
 	struct memhelper_exchange *x = h->exchange;
 	x->op = MEMHELPER_OPEN_EVENT;
 	x->id = ev->tid;
