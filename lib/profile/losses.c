@@ -104,8 +104,8 @@ static const struct row table[] = {
 	    ABSENT, VERBOSE, false }, IN_IMPORT(n_other_records) },
 	{ { "cpus_failed", "CPUs that could not be recorded", NULL, NULL,
 	    STRICT, ABSENT, true }, IN_STATS(n_cpus_failed) },
-	{ { "huge_pages", "huge pages given to programs of this machine: each fault counts as one "
-	    "small page", NULL, NULL,
+	{ { "huge_pages", "faults that gave programs of this machine a huge page: each counts as "
+	    "one small page", NULL, NULL,
 	    SHOWN, ABSENT, true }, IN_STATS(n_huge_pages) },
 	{ { "unknown_records", "records of an unknown type", NULL, NULL,
 	    VERBOSE, ABSENT, false }, IN_SOURCE(n_unknown) },

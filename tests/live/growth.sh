@@ -45,7 +45,7 @@ kill "$pid"
 # huge pages are a single fault each
 run "$CPROF" record --growth -o h.pb.gz -- "$PROG/newpages" huge
 if grep -q '^huge_kib [1-9]' out; then
-	like err '[0-9]+ huge pages? given to programs' 'huge pages are reported'
+	like err '[0-9]+ faults? that gave programs of this machine a huge page' 'huge pages are reported'
 	profile 'huge pages are reported in the file' h.pb.gz "'huge page' in comments"
 else
 	skip 'huge pages are reported' 'the kernel has given the program no huge page'
