@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,15 +25,26 @@ PROG_NOINLINE static void steady_work(void)
 	PROG_KEEP_FRAME();
 }
 
+/* CPU time of short_work in all threads and children, by their own clocks. */
+static uint64_t *short_ns;
+
 PROG_NOINLINE static void short_work(void)
 {
 	prog_work(SHORT_STEPS);
 	PROG_KEEP_FRAME();
 }
 
+static void timed_short_work(void)
+{
+	uint64_t start = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	short_work();
+	__atomic_fetch_add(short_ns, prog_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start,
+			   __ATOMIC_RELAXED);
+}
+
 static void *short_thread(void *ctx)
 {
-	short_work();
+	timed_short_work();
 	return ctx;
 }
 
@@ -51,7 +63,7 @@ static void create_child(const char *program)
 	if (pid == 0) {
 		if (program)
 			execl(program, program, (char *)NULL);
-		short_work();
+		timed_short_work();
 		_exit(0);
 	}
 	n_execs += program != NULL;
@@ -80,6 +92,10 @@ int main(int argc, char **argv)
 		short_work();
 		return 0;
 	}
+	short_ns = mmap(NULL, sizeof(*short_ns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (short_ns == MAP_FAILED)
+		return 1;
 	getrusage(RUSAGE_SELF, &own);
 	long first = own.ru_minflt;
 	for (int i = 1; i < argc; i++)
@@ -87,6 +103,7 @@ int main(int argc, char **argv)
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
 	printf("faults %ld\n", own.ru_minflt + children.ru_minflt - first);
+	printf("short_ns %" PRIu64 "\n", *short_ns);
 	printf("execs %" PRIu64 "\n", n_execs);
 	prog_print_cpu();
 	return 0;
