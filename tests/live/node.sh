@@ -65,6 +65,7 @@ program=$!
 check 'a program writes its map' wait_for 20 test -s "/tmp/perf-$program.map"
 hidden=/tmp/cprof-test.$program.map
 mv "/tmp/perf-$program.map" "$hidden"
+let_use "$program" 1000		# until V8 has compiled all of it
 record --duration=2 -p "$program"
 kill "$program"
 "$PYTHON" "$CPROF_SOURCE_ROOT/tests/tools/jsmap.py" n.pb.gz "$hidden" >equal.txt 2>differ.txt
