@@ -32,7 +32,7 @@ profile '--growth: the bytes of both places are right' cprof.growth.pb.gz \
 	"cum('reuse') == 0" "cum('main') > 0.95"
 run "$CPROF" report --no-pager --limit 3 cprof.growth.pb.gz
 like out 'growth \(bytes\)' 'report: bytes'
-like out '[0-9.]+MB' 'report: in megabytes'
+like out '[0-9.]+[kM]B' 'report: with their unit'
 rm -f cprof.growth.pb.gz
 
 # a running process, and a rate of its own
