@@ -4,7 +4,7 @@
  *
  * usage: parallel [ROUNDS]     (120 rounds are about 3 CPU seconds)
  */
-#include "prog.h"
+#include "progclock.h"
 
 #include <pthread.h>
 
@@ -32,6 +32,7 @@ THREAD(f10)
 
 int main(int argc, char **argv)
 {
+	int clock_fd = prog_clock_open();
 	static void *(*const functions[])(void *) = {f1, f2, f3, f4, f5, f6, f7, f8, f9, f10};
 	uint64_t rounds = prog_arg(argc, argv, 1, 120);
 	pthread_t threads[10];
@@ -41,6 +42,7 @@ int main(int argc, char **argv)
 			return 1;
 	for (int i = 0; i < 10; i++)
 		pthread_join(threads[i], NULL);
+	prog_print_clock(clock_fd);
 	prog_print_cpu();
 	return 0;
 }

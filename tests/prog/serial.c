@@ -7,7 +7,7 @@
  *
  * Each function does its work TIMES times (default: 1) before it calls the next one.
  */
-#include "prog.h"
+#include "progclock.h"
 
 /* a constant, so that compilers generate the same loop for all */
 #define UNIT 110000
@@ -36,9 +36,11 @@ LINK(A, 1, B())
 
 int main(int argc, char **argv)
 {
+	int clock_fd = prog_clock_open();
 	times = prog_arg(argc, argv, 2, 1);
 	for (uint64_t n = prog_arg(argc, argv, 1, 220); n; n--)
 		A();
+	prog_print_clock(clock_fd);
 	prog_print_cpu();
 	return 0;
 }
