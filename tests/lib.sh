@@ -209,9 +209,11 @@ no_files() {
 }
 
 # recording PID: has cprof mapped the rings of its events, and does it wait for samples? (Some kernels
-# name no function to wait in.) An open event alone is not enough: cprof opens some to see what works.
+# name no function to wait in; a thread that runs waits in none.) An open event alone is not enough:
+# cprof opens some to see what works.
 recording() {
-	grep -q 'perf_event' "/proc/$1/maps" 2>/dev/null && grep -Eq 'poll|^0$' "/proc/$1/wchan"
+	grep -q 'perf_event' "/proc/$1/maps" 2>/dev/null &&
+		grep -q '^State:.*sleeping' "/proc/$1/status" && grep -Eq 'poll|^0$' "/proc/$1/wchan"
 }
 
 # start_cprof ARG...: in the background, with SIGINT not ignored; sets $cprof_pid and returns when
