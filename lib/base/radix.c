@@ -14,11 +14,11 @@
 static void sort_by_digit(const struct radix_item *from, struct radix_item *to, size_t n,
 			  unsigned bit)
 {
-	size_t at[DIGIT_VALUES] = { 0 }, sum = 0;
+	uint32_t at[DIGIT_VALUES] = { 0 }, sum = 0;  /* half as many cache lines as with size_t */
 	for (size_t i = 0; i < n; i++)
 		at[from[i].key >> bit & (DIGIT_VALUES - 1)]++;
 	for (size_t i = 0; i < DIGIT_VALUES; i++) {
-		size_t count = at[i];
+		uint32_t count = at[i];
 		at[i] = sum;
 		sum += count;
 	}
@@ -36,6 +36,8 @@ bool radix_sort(struct radix_item *v, size_t n)
 	}
 	if (sorted)
 		return true;
+	if (n > UINT32_MAX)
+		return false;
 	struct radix_item *copy = reallocarray(NULL, n, sizeof(*copy)), *from = v, *to = copy;
 	if (!copy)
 		return false;

@@ -13,7 +13,7 @@ struct radix_item {
 };
 
 /* Sorts by key; items with equal keys keep their order.  False, with nothing changed, when memory
- * is out. */
+ * is out or there are more than UINT32_MAX items. */
 bool radix_sort(struct radix_item *v, size_t n);
 
 #endif
