@@ -290,6 +290,15 @@ static bool is_own(const struct engine *g, const struct record *r)
 	return share_reader_of(g->options.reader.source, tid) == g->options.reader.index;
 }
 
+/* True: it has some, and is cut, and native frames do not complete it.  Not inline, because most
+ * programs have no interpreter. */
+static __attribute__((noinline)) bool place_functions(struct engine *g, const struct record *r,
+						      struct sample_place *at)
+{
+	return functions_place(&g->functions, &g->walk, at->thread->process, r, &at->stack,
+			       &at->labels) && !g->walk.is_whole;
+}
+
 /* Inline: for the records of perf, n is 1 and there are no labels. */
 static inline __attribute__((always_inline)) void
 add_sample(struct engine *g, const struct record *r, const struct engine_values v)
@@ -327,12 +336,10 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 			     value);
 		return;
 	}
-	bool has_functions = at.is_cfi && functions_place(&g->functions, &g->walk,
-							  at.thread->process, r, &at.stack,
-							  &at.labels);
+	bool stays_cut = functions_are_on(&g->functions) && at.is_cfi &&
+			 place_functions(g, r, &at);
 	engine_count(g, r->event, at.stack, at.labels, n, value);
-	/* a stack with functions is not completed by native ones */
-	if (!at.own || !at.is_cfi || (has_functions && !g->walk.is_whole))
+	if (!at.own || !at.is_cfi || stays_cut)
 		return;
 	struct procs_space *space = &at.thread->process->space;
 	const struct stack_patchlater_cut cut = {

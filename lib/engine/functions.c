@@ -230,7 +230,7 @@ static void note(struct functions *f, const struct record *r, enum interp_qualit
 bool functions_place(struct functions *f, struct stack_walk *w, struct procs_process *p,
 		     const struct record *r, uint32_t *stack, uint32_t *labels)
 {
-	if (f->mode == INTERP_NONE || !f->now_ns)
+	if (!functions_are_on(f))
 		return false;
 	const struct functions_seen *s = look_at(f, p);
 	if (!s->has_program)

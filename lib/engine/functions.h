@@ -36,7 +36,7 @@ struct functions {
 	struct stack_regs rules;
 	struct interp_frames frames;
 	VEC(bool) is_loop;
-	uint64_t now_ns;                /* of this drain */
+	uint64_t now_ns;                /* of this drain; 0: nothing is read */
 	uint64_t period_ns;             /* between two samples of a thread; 0: unknown */
 	uint64_t sampled_ns, seen_ns;   /* the last sample's time, and that at the last wake-up */
 	uint32_t sampled_tid, n_missed; /* its thread; wake-ups since then without a sample */
@@ -61,6 +61,12 @@ void functions_tick(struct functions *f, const struct procs *procs, uint64_t now
 
 /* When they should be read again, by CLOCK_MONOTONIC; UINT64_MAX: at any time. */
 uint64_t functions_due_ns(struct functions *f, uint64_t now_ns);
+
+/* May a stack get functions?  Otherwise functions_place has nothing to do. */
+static inline bool functions_are_on(const struct functions *f)
+{
+	return f->now_ns != 0;
+}
 
 /* The last stack of w, by CFI, is *stack, of the SAMPLE r with labels *labels: puts functions into
  * it.  False: it has none. */

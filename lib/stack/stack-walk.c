@@ -559,8 +559,8 @@ static uint32_t find_known(struct stack_walk *w, const struct unwind_result *u, 
 }
 
 /* Is JIT code in the stack what it was when its frames became known? */
-static bool is_proven(struct stack_walk *w, const struct procs_space *space,
-		      const struct unwind_result *u)
+static __attribute__((noinline)) bool
+is_proven(struct stack_walk *w, const struct procs_space *space, const struct unwind_result *u)
 {
 	uint64_t pc[PROVEN_FRAMES];
 	bool is_same = true;
@@ -576,10 +576,11 @@ static bool is_proven(struct stack_walk *w, const struct procs_space *space,
 
 /* Replaces frames of interpreted functions.  True: there may be some, so that a frame at the same
  * place is not always the same function. */
-static bool has_bytecode(struct stack_walk *w, struct procs_space *space,
-			 const struct record_sample *s, struct unwind_result *u)
+static __attribute__((noinline)) bool
+has_bytecode(struct stack_walk *w, struct procs_space *space, const struct record_sample *s,
+	     struct unwind_result *u)
 {
-	if (!space->jit || !w->user.jit || !jit_has_frames(w->user.jit, space))
+	if (!jit_has_frames(w->user.jit, space))
 		return false;
 	if (!w->bytecode)
 		w->bytecode = calloc(1, sizeof(*w->bytecode));
@@ -599,15 +600,6 @@ static void set_callers(const struct stack_walk *w, struct unwind_memo *memo, ui
 		memo->caller_id[k] = node;
 }
 
-static bool walk_user(struct stack_walk *w, struct procs_space *space,
-		      struct stack_user_memos *memos, const struct record *r,
-		      struct unwind_result *ret)
-{
-	return stack_user_walk(&w->user, space, r, memos, ret) &&
-	       (!space->jit || !w->user.jit || is_proven(w, space, ret) ||
-		stack_user_walk(&w->user, space, r, memos, ret));
-}
-
 /* The unwinder reports which outer frames are unchanged since the memo; caller_id holds their
  * nodes, or STACKS_NONE where there was no memory. */
 uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
@@ -618,7 +610,10 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	w->mark = (struct stack_marks){ 0 };
 	w->cut_pc = w->cut_cfa = 0;
 	uint64_t n_unsupported = w->user.n_unsupported;
-	if (!walk_user(w, space, memos, r, &u)) {
+	bool has_jit = space->jit && w->user.jit;
+	if (!stack_user_walk(&w->user, space, r, memos, &u) ||
+	    (has_jit && !is_proven(w, space, &u) &&
+	     !stack_user_walk(&w->user, space, r, memos, &u))) {
 		struct stack_walk_memo *none = NULL;
 		w->is_not_unwound = w->user.n_unsupported != n_unsupported;
 		uint32_t stack = stack_walk_sample(w, space, &none, r);
@@ -642,7 +637,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	w->stats.n_cut += !whole && !w->is_beyond;
 
 	uint32_t node = whole ? STACKS_EMPTY : stack_walk_pseudo(w, w->truncated);
-	bool is_changed = has_bytecode(w, space, &r->sample, &u);
+	bool is_changed = has_jit && has_bytecode(w, space, &r->sample, &u);
 	uint32_t i = memo && u.is_kept && !outer->n && !is_changed ? u.n_same : 0;
 	if (i > 0 && memo->caller_id[i - 1] == STACKS_NONE)
 		i = 0;
@@ -663,7 +658,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 		ahead[k % AHEAD_FRAMES] = prefetched_frame(w, space, &u.frame[u.n - 1 - k]);
 	for (; i < u.n; i++) {
 		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
-		uint32_t frame = f->flags & UNWIND_FRAME_BYTECODE ?
+		uint32_t frame = is_changed && f->flags & UNWIND_FRAME_BYTECODE ?
 			bytecode_frame(w, space, f->pc, ahead[i % AHEAD_FRAMES]) :
 			frame_in(w, space, exact_pc(f), false, false, ahead[i % AHEAD_FRAMES]);
 		if (i + AHEAD_FRAMES < u.n)
