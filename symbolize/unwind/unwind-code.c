@@ -288,17 +288,6 @@ static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct 
 	return false;
 }
 
-bool unwind_code_is_called_by(const struct unwind_walk *w, uint64_t ra)
-{
-	const struct unwind_frame *f = &w->frame[w->n - 1];
-	struct module m;
-	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT), start, target;
-	return w->find_module(w->in->ctx, at, &m) && m.cfi &&
-	       runtime_file_function(&m, at - m.bias, &start) &&
-	       code_called(w, ra, &target) &&
-	       (target == start + m.bias || code_behind_stub(w, target) == start + m.bias);
-}
-
 bool unwind_code_cfa(struct unwind_walk *w, uint64_t *ret)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];

@@ -47,9 +47,6 @@ uint64_t unwind_code_interpreter_sp(const struct unwind_walk *w, const struct mo
 /* Does a call precede ra? */
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra);
 
-/* Is it a call of the newest frame's function, even through a PLT entry whose slot can be read? */
-bool unwind_code_is_called_by(const struct unwind_walk *w, uint64_t ra);
-
 /*
  * Functions that raise exceptions, such as OCaml's, load the stack pointer of the handler's frame
  * and return to the handler, and those that switch between coroutines do the same.  If the newest

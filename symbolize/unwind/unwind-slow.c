@@ -237,11 +237,21 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
 	return UNWIND_STEP_DONE;
 }
 
+/* Is the newest frame's pc in the second half of its function?  vaddr: the pc in module m. */
+static bool slow_is_behind(const struct module *m, uint64_t vaddr)
+{
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	return cfi_find_fde(m->cfi, vaddr, &fde, &off, &is_debug) == CFI_FOUND &&
+	       vaddr - fde.start > fde.n_bytes / 2;
+}
+
 /*
- * Before __builtin_eh_return, libgcc overwrites the saved registers of its function with the values
- * of the handler's frame, among them the return address: first that of the handler's frame, and
- * finally the handler's own address.  But the function's struct _Unwind_Context still has its own
- * CFA and return address, in adjacent words.
+ * At the end of a function with __builtin_eh_return, libgcc overwrites its saved registers with the
+ * values of the handler's frame, among them the return address: first that of the handler's frame,
+ * and finally the handler's own address.  But the function's struct _Unwind_Context, which it has
+ * set up at its beginning, still has its own CFA and return address, in adjacent words.
  *
  * Sets *pc, what is in the newest frame's slot, to that return address.
  */
@@ -255,10 +265,7 @@ static void slow_find_ra(struct unwind_walk *w, uint64_t cfa, uint64_t *pc)
 		if (!unwind_load(w, at, &word) || word != cfa || !unwind_load(w, at + 8, &ra))
 			continue;
 		ra = unwind_strip(w, ra);
-		/* the words may be those of an earlier call */
-		if (ra == *pc || !unwind_call_may_be(w, ra) ||
-		    (unwind_call_may_be(w, *pc) &&
-		     (unwind_code_is_called_by(w, *pc) || !unwind_code_is_called_by(w, ra))))
+		if (!unwind_call_may_be(w, ra))
 			continue;
 		*pc = ra;
 		return;
@@ -522,7 +529,8 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	if (!pc)
 		return UNWIND_ROOT;
 	bool is_eh_return = cfi_run_is_eh_return(w->arch, &row);
-	if (is_eh_return && row.reg[fp_reg].how == CFI_HOW_OFFSET)
+	if (is_eh_return && row.reg[fp_reg].how == CFI_HOW_OFFSET &&
+	    slow_is_behind(&m, at - m.bias))
 		slow_find_ra(w, cfa, &pc);
 	w->is_gone = !row.is_signal && slow_is_gone(w, &row, pc);
 	if (w->is_gone)

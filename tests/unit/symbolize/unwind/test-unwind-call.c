@@ -33,6 +33,10 @@ FUNCTION(thrower, FRAMED "call returner");
 /* as __builtin_eh_return makes them */
 FUNCTION(returner, ".cfi_adjust_cfa_offset 56\n\t.cfi_offset %rbp, -16\n\t"
 		   ".cfi_offset %rdx, -24\n\t.cfi_offset %rax, -32");
+FUNCTION(leaver, ".cfi_adjust_cfa_offset 56\n\t.cfi_offset %rbp, -16\n\t"
+		 ".cfi_offset %rdx, -24\n\t.cfi_offset %rax, -32\n\tnop\n\tnop\n\tnop\n\tnop");
+FUNCTION(catches, FRAMED "call *%rax");
+FUNCTION(throws, FRAMED "call *%rax");
 FUNCTION(left, ".cfi_offset %rdx, -24\n\t.cfi_offset %rax, -32");
 FUNCTION(handles, FRAMED "call left\n\tpop %rbp\n\t.cfi_def_cfa %rsp, 8\n\tret\n\t"
 			 ".cfi_def_cfa %rbp, 16");
@@ -212,6 +216,16 @@ static void test_handlers(void)
 	pc = stack_at(ADDRESS(returner_pc), 0, stack, 24, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 5 && pc[2] == ADDRESS(catcher_pc),
 	       "the frame pointer of that function is used");
+
+	/* the context of the function, and the return address of the handler's function */
+	stack[2] = AT(8);
+	stack[3] = ADDRESS(throws_pc);
+	stack[6] = AT(16);
+	stack[7] = stack[13] = ADDRESS(catches_pc);
+	pc = stack_at(ADDRESS(leaver_pc), 0, stack, 24, &r);
+	tap_ok(r.end == UNWIND_ROOT && r.n == 5 && pc[1] == ADDRESS(throws_pc) &&
+		       pc[2] == ADDRESS(catches_pc) && pc[3] == ADDRESS(outer_pc),
+	       "the return address of the handler's function is not used, either");
 
 	memset(stack, 0, sizeof(stack));
 	stack[0] = ADDRESS(handles_pc);
