@@ -21,10 +21,10 @@ struct cprof_snapshot_window {
 	bool is_task;                  /* the entries are goroutines; else threads */
 };
 
-/* Threads that execute Python functions. */
-struct cprof_snapshot_python {
+/* Threads that execute functions of an interpreter. */
+struct cprof_snapshot_functions {
 	uint64_t n, n_unknown;         /* whose functions are in their stacks, or unknown */
-	const char *text;              /* the version, or why they are unknown; "": neither */
+	const char *text;              /* the interpreter, or why they are unknown; "": neither */
 };
 
 struct cprof_snapshot_entry {
@@ -76,7 +76,7 @@ void cprof_snapshot_frames(const struct cprof_recorder *r, uint32_t stack,
 
 void cprof_snapshot_window(const struct cprof_recorder *r, struct cprof_snapshot_window *ret);
 
-void cprof_snapshot_python(const struct cprof_recorder *r, struct cprof_snapshot_python *ret);
+void cprof_snapshot_functions(const struct cprof_recorder *r, struct cprof_snapshot_functions *ret);
 
 /* How many entries have the i-th quality, or are missing or without a stack for the i-th reason.
  * Returns its name; NULL: there are no more. */

@@ -26,7 +26,7 @@ def load(path):
 
 
 own, snapshot = load(sys.argv[1]), load(sys.argv[2])
-python = snapshot["python"]
+python = snapshot["functions"]
 prefix = "py::"
 
 

@@ -76,11 +76,11 @@ static void print_numbers(FILE *to, const struct cprof_recorder *r,
 	}
 }
 
-static void print_python(FILE *to, const struct cprof_recorder *r)
+static void print_functions(FILE *to, const struct cprof_recorder *r)
 {
-	struct cprof_snapshot_python p;
-	cprof_snapshot_python(r, &p);
-	fprintf(to, "\"python\":{\"threads\":%llu,\"unknown\":%llu,\"text\":",
+	struct cprof_snapshot_functions p;
+	cprof_snapshot_functions(r, &p);
+	fprintf(to, "\"functions\":{\"threads\":%llu,\"unknown\":%llu,\"text\":",
 		(unsigned long long)p.n, (unsigned long long)p.n_unknown);
 	printable_json(to, p.text);
 	fputs("},", to);
@@ -98,7 +98,7 @@ void snapshot_json_print(FILE *to, const struct cprof_recorder *r)
 	fputs("},\"lost\":{", to);
 	print_numbers(to, r, cprof_snapshot_loss);
 	fputs("},", to);
-	print_python(to, r);
+	print_functions(to, r);
 	fputs("\"entries\":[", to);
 	for (size_t i = 0; i < cprof_snapshot_n_entries(r); i++)
 		print_entry(to, r, i);

@@ -95,13 +95,13 @@ void snapshot_text_stack(FILE *to, const struct cprof_recorder *r, uint32_t stac
 	cprof_snapshot_frames(r, stack, print_frame, to);
 }
 
-static void print_python(FILE *to, const struct cprof_recorder *r)
+static void print_functions(FILE *to, const struct cprof_recorder *r)
 {
-	struct cprof_snapshot_python p;
-	cprof_snapshot_python(r, &p);
+	struct cprof_snapshot_functions p;
+	cprof_snapshot_functions(r, &p);
 	if (!p.n && !p.n_unknown && !*p.text)
 		return;
-	fprintf(to, "# Python functions of %llu threads", (unsigned long long)p.n);
+	fprintf(to, "# functions of %llu threads", (unsigned long long)p.n);
 	if (p.n_unknown)
 		fprintf(to, ", unknown of %llu", (unsigned long long)p.n_unknown);
 	fputs(*p.text ? " (" : "", to);
@@ -129,7 +129,7 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 	if (w.n_short)
 		fprintf(to, "# left out: %llu that have not been waiting for that long\n",
 			(unsigned long long)w.n_short);
-	print_python(to, r);
+	print_functions(to, r);
 	for (size_t i = 0; cprof_snapshot_loss(r, i, &n); i++)
 		if (n)
 			fprintf(to, "# not read: %llu %s %s\n", (unsigned long long)n, what,

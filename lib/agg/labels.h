@@ -19,9 +19,12 @@ struct label {
 
 #define LABELS_NONE UINT32_MAX
 
-/* Are the functions of Python in the stack: exact, unknown? */
-#define LABEL_PYTHON_STACK "py::stack"
 #define LABELS_PER_SET_MAX 64
+
+/* Are the functions of an interpreter in the stack: exact, unknown? */
+#define LABEL_PYTHON_STACK "py::stack"
+#define LABEL_PHP_STACK "php::stack"
+#define LABEL_RUBY_STACK "rb::stack"
 
 struct labels {
 	struct budget *budget;

@@ -15,9 +15,9 @@ void engine_add_holder(struct engine *g, uint32_t pid, uint32_t tid, uint64_t fr
 		       uint64_t to_ns, uint32_t owner);
 
 /* Between two times the functions of an interpreter were read, which make the stack of native
- * another one; STACKS_NONE: they are unknown. */
+ * another one; STACKS_NONE: they are unknown.  label: the key that says how sure they are. */
 void engine_add_functions(struct engine *g, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
-			  struct waits_place native, uint32_t stack);
+			  struct waits_place native, uint32_t stack, const char *label);
 
 /* Counts waits and runs up to now_ns that have not ended. */
 void engine_settle(struct engine *g, uint64_t now_ns);

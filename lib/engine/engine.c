@@ -526,12 +526,12 @@ void engine_add_holder(struct engine *g, uint32_t pid, uint32_t tid, uint64_t fr
 }
 
 void engine_add_functions(struct engine *g, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
-			  struct waits_place native, uint32_t stack)
+			  struct waits_place native, uint32_t stack, const char *label)
 {
 	struct waits_place at = native;
 	at.stack = stack;
 	if (stack != STACKS_NONE)
-		at.labels = functions_label(&g->strings, &g->labels, native.labels,
+		at.labels = functions_label(&g->strings, &g->labels, native.labels, label,
 					    "exact");
 	waits_looks_add_functions(&g->waits, tid, from_ns, to_ns, native, at);
 }

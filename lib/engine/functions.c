@@ -191,25 +191,27 @@ static enum interp_quality place(struct functions *f, const struct functions_see
 }
 
 uint32_t functions_label(struct strtab *strings, struct labels *l, uint32_t labels,
-			 const char *quality)
+			 const char *key, const char *quality)
 {
-	struct label one = { strtab_add_cstr(strings, LABEL_PYTHON_STACK),
+	struct label one = { strtab_add_cstr(strings, key),
 			     strtab_add_cstr(strings, quality) };
 	uint32_t set = labels_add(l, &one, 1, false);
 	return set == LABELS_NONE ? labels : labels_join(l, labels, set);
 }
 
 /* Most samples of a thread have the same labels. */
-static uint32_t with_quality(struct functions *f, uint32_t labels, enum interp_quality q)
+static uint32_t with_quality(struct functions *f, uint32_t labels, const char *key,
+			     enum interp_quality q)
 {
-	if (f->last_labels.labels != labels) {
+	if (f->last_labels.labels != labels || f->last_labels.key != key) {
 		f->last_labels.labels = labels;
+		f->last_labels.key = key;
 		for (int i = 0; i < INTERP_QUALITIES; i++)
 			f->last_labels.set[i] = LABELS_NONE;
 	}
 	if (f->last_labels.set[q] == LABELS_NONE)
 		f->last_labels.set[q] = functions_label(f->strings, f->labels, labels,
-							quality_name[q]);
+							key, quality_name[q]);
 	return f->last_labels.set[q];
 }
 
@@ -242,7 +244,7 @@ bool functions_place(struct functions *f, struct stack_walk *w, struct procs_pro
 	enum interp_quality q = INTERP_QUALITY_UNKNOWN;
 	if (n > 0 && f->free_ns < begin_ns + ADVANCE_NS)
 		q = place(f, s, w, p, r, stack);
-	*labels = with_quality(f, *labels, q);
+	*labels = with_quality(f, *labels, s->program.runtime->label, q);
 	note(f, r, q, begin_ns);
 	return q != INTERP_QUALITY_UNKNOWN;
 }

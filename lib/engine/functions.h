@@ -48,7 +48,10 @@ struct functions {
 		bool has_program;
 		struct interp_program program;
 	} seen[FUNCTIONS_SEEN];
-	struct { uint32_t labels, set[INTERP_QUALITIES]; } last_labels;
+	struct {
+		const char *key;
+		uint32_t labels, set[INTERP_QUALITIES];
+	} last_labels;
 };
 
 /* The tables, strings and labels are borrowed. */
@@ -73,8 +76,9 @@ static inline bool functions_are_on(const struct functions *f)
 bool functions_place(struct functions *f, struct stack_walk *w, struct procs_process *p,
 		     const struct record *r, uint32_t *stack, uint32_t *labels);
 
-/* labels with py::stack; without memory the same as before. */
+/* labels with one that says how sure functions are, under `key`; without memory the same as
+ * before. */
 uint32_t functions_label(struct strtab *strings, struct labels *l, uint32_t labels,
-			 const char *quality);
+			 const char *key, const char *quality);
 
 #endif

@@ -1,7 +1,7 @@
 #include "interp/interp-cache.h"
 
 #include "base/err.h"
-#include "interp/interp-python.h"
+#include "interp/interp-process.h"
 #include "interp/interp-samples.h"
 #include "proc/procs.h"
 
@@ -13,69 +13,69 @@
 #define AGAIN_NS 1000000000u
 
 struct interp_cache_entry {
-	struct interp_python *python;   /* NULL: there is none */
-	struct interp_samples *samples; /* of python; NULL: none yet */
+	struct interp_process *process; /* NULL: there is none */
+	struct interp_samples *samples; /* of process; NULL: none yet */
 	uint32_t n_changes;             /* of the address space when that was found out */
 	uint64_t tried_ns;
 };
 
-static void set_python(struct interp_cache *c, struct interp_cache_entry *e,
-		       struct interp_python *python)
+static void set_process(struct interp_cache *c, struct interp_cache_entry *e,
+		       struct interp_process *process)
 {
-	c->n_found -= e->python != NULL;
+	c->n_found -= e->process != NULL;
 	if (e->samples)
 		interp_samples_done(e->samples);
 	free(e->samples);
 	e->samples = NULL;
-	interp_python_close(e->python);
-	e->python = python;
-	c->n_found += python != NULL;
+	interp_process_close(e->process);
+	e->process = process;
+	c->n_found += process != NULL;
 }
 
 void interp_cache_done(struct interp_cache *c)
 {
 	for (size_t i = 0; i < c->by_pid.item.n; i++) {
-		set_python(c, c->by_pid.item.v[i].value, NULL);
+		set_process(c, c->by_pid.item.v[i].value, NULL);
 		free(c->by_pid.item.v[i].value);
 	}
 	idmap_done(&c->by_pid);
 }
 
-struct interp_python *interp_cache_find(struct interp_cache *c, struct procs_process *p,
+struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_process *p,
 					uint64_t now_ns)
 {
 	struct interp_cache_entry *e = idmap_make(&c->by_pid, p->pid, sizeof(*e));
-	struct interp_python *python = NULL;
+	struct interp_process *process = NULL;
 	struct err why = { 0 };
 	if (!e)
 		return NULL;
-	if (e->python && interp_python_fits(e->python, p))
-		return e->python;
-	if (!e->python && e->tried_ns && (e->n_changes == p->space.n_changes ||
+	if (e->process && interp_process_fits(e->process, p))
+		return e->process;
+	if (!e->process && e->tried_ns && (e->n_changes == p->space.n_changes ||
 					  now_ns - e->tried_ns < AGAIN_NS))
 		return NULL;
-	set_python(c, e, NULL);
+	set_process(c, e, NULL);
 	e->n_changes = p->space.n_changes;
 	e->tried_ns = now_ns;
-	int r = interp_python_open(&c->tables, p, &python, &why);
+	int r = interp_process_open(&c->tables, p, &process, &why);
 	if (r == 0)
-		set_python(c, e, python);
+		set_process(c, e, process);
 	else if (r != -ENOENT && r != -ESRCH)
 		snprintf(c->why, sizeof(c->why), "process %u: %.100s", p->pid, why.what);
-	return e->python;
+	return e->process;
 }
 
 bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,
 			  struct interp_program *ret)
 {
-	struct interp_python *python = interp_cache_find(c, p, now_ns);
-	struct interp_cache_entry *e = python ? idmap_get(&c->by_pid, p->pid) : NULL;
+	struct interp_process *process = interp_cache_find(c, p, now_ns);
+	struct interp_cache_entry *e = process ? idmap_get(&c->by_pid, p->pid) : NULL;
 	if (!e)
 		return false;
 	if (!e->samples && (e->samples = malloc(sizeof(*e->samples))))
 		interp_samples_init(e->samples);
 	*ret = (struct interp_program){
-		interp_python_runtime(python), interp_python_code(python), e->samples,
+		interp_process_runtime(process), interp_process_code(process), e->samples,
 	};
 	return e->samples;
 }
@@ -88,7 +88,7 @@ void interp_cache_trim(struct interp_cache *c, const struct procs *procs)
 		const struct procs_process *p = procs_find(procs, pid);
 		if (p && !p->exited)
 			continue;
-		set_python(c, e, NULL);
+		set_process(c, e, NULL);
 		idmap_remove(&c->by_pid, pid);
 		free(e);
 	}

@@ -10,7 +10,7 @@
 #include "interp/interp.h"
 #include "proc/idmap.h"
 
-struct interp_python;
+struct interp_process;
 struct interp_runtime;
 struct interp_samples;
 struct procs;
@@ -25,12 +25,12 @@ struct interp_cache {
 
 void interp_cache_done(struct interp_cache *c);
 
-/* The Python of a process; NULL: it runs none, or it cannot be read.  Borrowed until the next call
- * of this header. */
-struct interp_python *interp_cache_find(struct interp_cache *c, struct procs_process *p,
+/* The interpreter of a process; NULL: it runs none, or it cannot be read.  Borrowed until the next
+ * call of this header. */
+struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_process *p,
 					uint64_t now_ns);
 
-/* The same for samples of threads that run, of whatever language it is.  False: it runs none, or no
+/* The same for samples of threads that run.  False: it runs none, or no
  * memory. */
 struct interp_program {
 	const struct interp_runtime *runtime;

@@ -37,6 +37,7 @@ static inline void interp_chain_done(struct interp_chain *c)
 struct interp_runtime {
 	void *ctx;
 	char name[32];                  /* "python 3.11.2" */
+	const char *label;              /* how sure its functions are: "py::stack" */
 	bool has_single_frames;         /* an activation executes one function, without callers */
 	/* A drain begins: memory that was read is read again.  Returns the epoch. */
 	uint32_t (*renew)(void *ctx, uint64_t now_ns);

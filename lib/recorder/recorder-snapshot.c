@@ -126,10 +126,13 @@ void cprof_snapshot_window(const struct cprof_recorder *rec, struct cprof_snapsh
 	};
 }
 
-void cprof_snapshot_python(const struct cprof_recorder *rec, struct cprof_snapshot_python *ret)
+void cprof_snapshot_functions(const struct cprof_recorder *rec,
+			      struct cprof_snapshot_functions *ret)
 {
 	const struct snapshot *s = snapshot_of(rec);
-	*ret = (struct cprof_snapshot_python){ s->n_python, s->n_no_python, s->python };
+	*ret = (struct cprof_snapshot_functions){
+		s->n_functions, s->n_no_functions, s->functions_of,
+	};
 }
 
 const char *cprof_snapshot_quality(const struct cprof_recorder *rec, size_t i, uint64_t *ret_n)

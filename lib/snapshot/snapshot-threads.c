@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "engine/engine.h"
 #include "event/evattr.h"
-#include "snapshot/pythons.h"
+#include "snapshot/interps.h"
 #include "snapshot/refusal.h"
 #include "snapshot/remaps.h"
 #include "snapshot/snapshot.h"
@@ -77,7 +77,7 @@ void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thre
 		return;
 	struct snapshot_entry e = entry_of(t, thread, p);
 	snapshot_unwind(t->s, p, r, &stack);
-	pythons_note(t, pythons_look(t, thread, &stack));
+	interps_note(t, thread, interps_look(t, thread, &stack));
 	e.stack = stack.id;
 	e.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC : SNAPSHOT_RUNNING;
 	e.state = string(t, threadtext_state('R'));
@@ -110,8 +110,8 @@ static void find_stack(struct take *t, struct threadscan_thread *thread, struct 
 		       struct snapshot_stack *ret)
 {
 	size_t i = (size_t)(thread - t->scan.threads.v);
-	enum pythons_result r = PYTHONS_MOVED;
-	for (unsigned n = 0; n < ATTEMPTS_MAX && r == PYTHONS_MOVED; n++) {
+	enum interps_result r = INTERPS_MOVED;
+	for (unsigned n = 0; n < ATTEMPTS_MAX && r == INTERPS_MOVED; n++) {
 		struct threadscan_thread before = *thread;
 		if (n)
 			threadscan_again(&t->scan, i);
@@ -121,9 +121,9 @@ static void find_stack(struct take *t, struct threadscan_thread *thread, struct 
 			break;
 		}
 		take_unwind(t, thread, threadscan_stack(&t->scan, i), p, ret);
-		r = pythons_place(t, thread, ret);
+		r = interps_place(t, thread, ret);
 	}
-	pythons_note(t, r);
+	interps_note(t, thread, r);
 }
 
 /* How long it has been waiting. */
@@ -235,7 +235,7 @@ static int take(struct take *t, struct err *e)
 	int r = add_processes(t, e);
 	if (r < 0)
 		return r;
-	t->pythons = pythons_new(t);
+	t->interps = interps_new(t);
 	if (threadscan_take(&t->scan) < 0)
 		return err_errno(e, ENOMEM, "cannot take a snapshot");
 	threadscan_details(&t->scan);
@@ -268,7 +268,7 @@ int snapshot_threads_take(struct snapshot *s, const struct snapshot_threads *o, 
 	threadscan_init(&t.scan, o->host, &o->limits);
 	int r = take(&t, e);
 	waitclock_done(&t.clock);
-	pythons_free(t.pythons);
+	interps_free(t.interps);
 	threadscan_done(&t.scan);
 	free(t.long_stack);
 	threadstop_done(&t.stopped);

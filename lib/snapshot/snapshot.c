@@ -74,8 +74,8 @@ void snapshot_begin(struct snapshot *s)
 	s->from_ns = s->to_ns = 0;
 	s->n_stopped = s->stopped_ns = 0;
 	s->n_labels = 0;
-	s->n_python = s->n_no_python = 0;
-	s->python[0] = '\0';
+	s->n_functions = s->n_no_functions = 0;
+	s->functions_of[0] = '\0';
 	s->n_short = 0;
 	memset(s->n_of, 0, sizeof(s->n_of));
 	memset(s->n_lost, 0, sizeof(s->n_lost));

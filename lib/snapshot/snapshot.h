@@ -79,9 +79,9 @@ struct snapshot {
 	uint64_t min_wait_ns;           /* the caller's: only what waits at least so long; 0: all */
 	uint64_t n_short;               /* left out because of it; see snapshot_is_short */
 	uint64_t n_stopped, stopped_ns; /* threads that were stopped; the longest stop of one */
-	uint64_t n_python, n_no_python; /* threads that execute Python functions, which are in the
+	uint64_t n_functions, n_no_functions; /* threads that execute functions, which are in the
 					 * stack, or unknown */
-	char python[128];               /* the version, or why functions are unknown; "": none */
+	char functions_of[128];         /* the interpreter, or why they are unknown; "": none */
 	/* Private: labels of the next entry. */
 	struct label label[LABELS_PER_SET_MAX];
 	uint32_t n_labels;

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "event/evattr.h"
 #include "snapshot/oneshot.h"
-#include "snapshot/pythons.h"
+#include "snapshot/interps.h"
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
@@ -131,12 +131,12 @@ static int stop_all(struct take *t)
 {
 	if (list_stops(t) < 0)
 		return -ENOMEM;
-	pythons_before_stop(t);
+	interps_before_stop(t);
 	uint64_t from_ns = clock_monotonic_ns();
 	size_t n_stopped = threadstop_begin(&t->stopped, t->o->host);
 	take_stopped(t);
 	int r = threadscan_stacks(&t->scan);
-	pythons_read_stopped(t);
+	interps_read_stopped(t);
 	threadstop_end(&t->stopped);
 	uint64_t to_ns = clock_monotonic_ns();
 	t->s->n_stopped = n_stopped;

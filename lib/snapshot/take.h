@@ -14,7 +14,7 @@
 
 struct arch;
 struct procs_process;
-struct pythons;
+struct interps;
 struct record;
 struct snapshot;
 struct snapshot_stack;
@@ -26,7 +26,7 @@ struct take {
 	struct waitclock clock;
 	bool knows_waits, lacks_waits;  /* of some thread that waits */
 	uint8_t *long_stack;            /* THREADSCAN_STACK_BYTES_MAX; NULL: not needed yet */
-	struct pythons *pythons;        /* NULL: no memory, or not wanted */
+	struct interps *interps;        /* NULL: no memory, or not wanted */
 	bool is_long;                   /* more than the first copy was needed for the last stack */
 	struct threadstop stopped;      /* see take_regs */
 	const struct arch *arch;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "symbolize/runtime/python-layout.h"
+#include "symbolize/runtime/runtime-loop.h"
 
 struct cfi;
 struct runtime_memory;
@@ -23,17 +24,13 @@ struct python_places {
 	uint64_t loop, n_loop_bytes;    /* _PyEval_EvalFrameDefault */
 };
 
-struct python_range { uint64_t start, end; };
-
-#define PYTHON_PARTS_MAX 32u
 #define PYTHON_VERSION_BYTES 16u
 
 struct python_program {
 	char version[PYTHON_VERSION_BYTES];     /* "3.11.2"; before 3.11 "3.8"; "": unknown */
 	struct python_layout layout;
 	uint64_t runtime, code_type;            /* addresses in the process */
-	struct python_range part[PYTHON_PARTS_MAX]; /* of the loop's code, vaddr */
-	unsigned int n_parts;
+	struct runtime_loop loop;
 };
 
 enum python_program_result {
@@ -46,8 +43,5 @@ enum python_program_result {
 /* ret holds no memory. */
 enum python_program_result python_program_open(const struct python_places *from,
 					       struct python_program *ret);
-
-/* Is that vaddr in the loop? */
-bool python_program_is_loop(const struct python_program *p, uint64_t vaddr);
 
 #endif

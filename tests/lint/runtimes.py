@@ -41,7 +41,7 @@ def word_problems():
 def include_problems():
     """From outside only the interface is included, not a runtime's own header."""
     allowed = {"language.h", "module.h", "runtime.h", "runtime-code.h", "runtime-file.h", "runtime-memory.h",
-               "waitframes.h"}
+               "runtime-pages.h", "runtime-symbols.h", "waitframes.h"}
     for path in tap.sources(".c", ".h", folders=("cmd", "lib", "symbolize")):
         if path.startswith((HOME,) + OF_ONE_RUNTIME):
             continue

@@ -121,7 +121,7 @@ COVERED.update({
     "lib/snapshot/gotarget": ("tests/live/goroutines.sh", "it opens real Go programs"),
     "symbolize/runtime/go-dwarf": ("tests/live/goroutines.sh", "it reads debug information of Go's compiler"),
     "symbolize/runtime/go-proof": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),
-    "lib/snapshot/pythons": ("tests/live/snapshot-python.sh", "it reads real programs"),
+    "lib/snapshot/interps": ("tests/live/snapshot-python.sh", "it reads real programs"),
     "symbolize/runtime/python-glue": (UNIT + "symbolize/runtime/test-python-program.c", "a list of names"),
     "lib/labels/appprocess": (UNIT + "labels/test-applabels.c", THROUGH),
     "lib/recorder/hugepages": ("tests/live/growth.sh", "it reads the kernel's counter"),

@@ -32,7 +32,7 @@ for python in "$PYTHON" ${CPROF_PYTHONS:-}; do
 	run "$CPROF" snapshot -p "$pid" --json
 	is "$status" 0 "$version: a snapshot"
 	compare "$version: all frames of all waiting threads, with files and lines" 'equal == waiting == 40' \
-		'python["threads"] == 41 and not python["unknown"]' "'$version'.startswith(python['text'])" \
+		'python["threads"] == 41 and not python["unknown"]' "'python $version'.startswith(python['text'])" \
 		'labels == {"exact"}' '"_PyEval_EvalFrameDefault" not in native'
 	kill -KILL "$pid"
 done
@@ -46,11 +46,11 @@ run "$CPROF" snapshot -p "$pid" --json --interpreter=none
 compare 'none: native frames' 'equal == 0' '"_PyEval_EvalFrameDefault" in native' 'labels == {None}' \
 	'python == {"threads": 0, "unknown": 0, "text": ""}'
 run "$CPROF" snapshot -p "$pid" -o s.pb.gz
-like err '^# Python functions of 6 threads \(3\.' 'the terminal says it'
+like err '^# functions of 6 threads \(python 3\.' 'the terminal says it'
 profile 'functions, files and lines are in the file' s.pb.gz "labels('py::stack') == {'exact'}" \
 	"{'py::recurse', 'py::wait', 'py::generator'} <= names" \
 	"{line for file, line in lines('py::recurse')} == {25}" \
-	"'snapshot: Python functions of 6 threads' in comments"
+	"'snapshot: functions of 6 threads' in comments"
 run "$CPROF" check s.pb.gz
 like out '0 errors' 'all tools can read it'
 run as_nobody "$CPROF" snapshot -p "$pid" --json
@@ -89,7 +89,7 @@ if [ "$(id -u)" = 0 ] && unshare --pid --fork true 2>/dev/null; then
 	waits 5 0 0 unshare --pid --fork --kill-child "$PYTHON"
 	child=$(cat "/proc/$pid/task/$pid/children")
 	run "$CPROF" snapshot -p "${child% }"
-	like out 'Python functions of 6 threads' 'in another pid namespace'
+	like out 'functions of 6 threads' 'in another pid namespace'
 	like out 'at py::recurse' 'with their functions'
 	kill -KILL "$pid"
 else

@@ -11,7 +11,7 @@
 #include "engine/engine-waits.h"
 #include "engine/engine.h"
 #include "interp/interp-cache.h"
-#include "interp/interp-python.h"
+#include "interp/interp-process.h"
 #include "recorder/kinds/kind-cpu.h"
 
 #include <stdlib.h>
@@ -74,20 +74,21 @@ static bool read_thread(void *ctx, const struct waits_thread *t, struct waits_pl
 	struct reading *r = ctx;
 	struct kind_cpu_functions *f = r->functions;
 	struct procs_process *p = procs_find(&r->engine->procs, t->pid);
-	struct interp_python *python = p ? interp_cache_find(&f->cache, p, r->now_ns) : NULL;
+	struct interp_process *process = p ? interp_cache_find(&f->cache, p, r->now_ns) : NULL;
 	uint32_t stack = native.stack, tid = t->tid;
-	if (!python)
+	if (!process)
 		return true;
 	uint64_t from_ns = clock_monotonic_ns();
-	interp_python_allow(python, PAGES_MAX);
-	bool is_read = interp_python_read(python, tid, &f->frames);
+	interp_process_allow(process, PAGES_MAX);
+	bool is_read = interp_process_read(process, tid, &f->frames);
 	uint64_t to_ns = clock_monotonic_ns();
 	enum interp_found found = INTERP_UNKNOWN;
 	if (is_read)
-		found = interp_place(&f->cache.tables, interp_python_code(python), f->mode,
+		found = interp_place(&f->cache.tables, interp_process_code(process), f->mode,
 				     &f->frames, !native.is_partial, &stack);
 	engine_add_functions(r->engine, tid, from_ns, to_ns, native,
-			     found == INTERP_PLACED ? stack : STACKS_NONE);
+			     found == INTERP_PLACED ? stack : STACKS_NONE,
+			     interp_process_runtime(process)->label);
 	r->used_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - r->start_cpu_ns;
 	return r->used_ns < NS_MAX;
 }

@@ -107,14 +107,14 @@ static void describe(struct kind_session *k, const struct kind_snapshot *state)
 				    (unsigned long long)state->n_taken,
 				    (double)(s->to_ns - state->from_ns) / 1e9,
 				    (double)state->longest_ns / 1e6);
-	if (s->n_python)
-		snapshotkind_remark(k, "snapshot: Python functions of %llu threads",
-				    (unsigned long long)s->n_python);
-	if (s->n_no_python)
-		snapshotkind_remark(k, "snapshot: unknown Python functions of %llu threads",
-				    (unsigned long long)s->n_no_python);
-	if (*s->python)
-		snapshotkind_remark(k, "snapshot: Python %s", s->python);
+	if (s->n_functions)
+		snapshotkind_remark(k, "snapshot: functions of %llu threads",
+				    (unsigned long long)s->n_functions);
+	if (s->n_no_functions)
+		snapshotkind_remark(k, "snapshot: unknown functions of %llu threads",
+				    (unsigned long long)s->n_no_functions);
+	if (*s->functions_of)
+		snapshotkind_remark(k, "snapshot: functions of %s", s->functions_of);
 }
 
 /* ---- the snapshot --------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ int main(void)
 {
 	struct python_program p;
 	tap_ok(opens("/usr/bin/python3", 0x030b02f0, &p) == PYTHON_PROGRAM_OK &&
-	       p.layout.minor == 11 && p.runtime == GOMEMORY_DATA + RUNTIME && !p.n_parts,
+	       p.layout.minor == 11 && p.runtime == GOMEMORY_DATA + RUNTIME && !p.loop.n,
 	       "by the number in the program");
 	tap_str(p.version, "3.11.2", "its version");
 	tap_ok(opens("/usr/lib/libpython3.10.so.1.0", 0, &p) == PYTHON_PROGRAM_OK &&
@@ -62,9 +62,9 @@ int main(void)
 	memory.is_gone = true;
 	tap_ok(opens("/usr/bin/python3", 0, &p) == PYTHON_PROGRAM_UNREADABLE, "it has ended");
 
-	p = (struct python_program){ .n_parts = 2, .part = { { 10, 20 }, { 40, 50 } } };
-	tap_ok(!python_program_is_loop(&p, 9) && python_program_is_loop(&p, 10) &&
-	       !python_program_is_loop(&p, 20) && python_program_is_loop(&p, 49),
+	const struct runtime_loop loop = { .n = 2, .part = { { 10, 20 }, { 40, 50 } } };
+	tap_ok(!runtime_loop_has(&loop, 9) && runtime_loop_has(&loop, 10) &&
+	       !runtime_loop_has(&loop, 20) && runtime_loop_has(&loop, 49),
 	       "the loop's parts");
 	tap_ok(python_glue_is("_PyEval_Vector") && python_glue_is("method_vectorcall") &&
 	       !python_glue_is("list_sort_impl") && !python_glue_is("builtin_sorted"),

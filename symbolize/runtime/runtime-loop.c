@@ -1,0 +1,78 @@
+/*
+ * Compilers put the rare parts of the loop, and with GCC 16 most of it, elsewhere: in functions
+ * without symbols, to which the loop jumps.  These have entries of their own in the CFI.  Their
+ * first rule is not that of a function, because the loop's frame exists already.
+ */
+
+#include "symbolize/runtime/runtime-loop.h"
+
+#include "symbolize/arch/arch.h"
+#include "symbolize/cfi/cfi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The loop has some 90 KB of code. */
+#define PART_BYTES_MAX (1u << 20)
+
+bool runtime_loop_has(const struct runtime_loop *l, uint64_t vaddr)
+{
+	for (unsigned int i = 0; i < l->n; i++)
+		if (vaddr >= l->part[i].start && vaddr < l->part[i].end)
+			return true;
+	return false;
+}
+
+/* Does the code at an FDE's start begin as a function does, with nothing but a return address? */
+static bool is_function(struct cfi *c, uint64_t start)
+{
+	struct cfi_row row;
+	if (cfi_row_at(c, start, &row) != CFI_FOUND)
+		return true;
+	return row.cfa.how == CFI_HOW_REGISTER && row.cfa_reg == c->arch->sp &&
+	       row.cfa.off == (arch_pushes_ra(c->arch) ? 8 : 0);
+}
+
+static void add_part(struct cfi *c, struct runtime_loop *l, uint64_t target)
+{
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	if (l->n == RUNTIME_LOOP_PARTS_MAX || runtime_loop_has(l, target) ||
+	    cfi_find_fde(c, target, &fde, &off, &is_debug) != CFI_FOUND ||
+	    fde.n_bytes > PART_BYTES_MAX || is_function(c, fde.start))
+		return;
+	l->part[l->n++] = (struct runtime_range){ fde.start, fde.start + fde.n_bytes };
+}
+
+/* Any bytes that could be a jump are treated as one: what is at its target decides. */
+static void add_targets(struct cfi *c, struct runtime_loop *l, const uint8_t *code, size_t n,
+			uint64_t vaddr)
+{
+	for (size_t i = 0; i + 6 <= n; i++) {
+		bool is_jump = code[i] == 0xe9;
+		bool is_branch = code[i] == 0x0f && (code[i + 1] & 0xf0) == 0x80;
+		int32_t to;
+		if (!is_jump && !is_branch)
+			continue;
+		size_t n_opcode = is_jump ? 1 : 2;
+		memcpy(&to, code + i + n_opcode, sizeof(to));
+		add_part(c, l, vaddr + i + n_opcode + 4 + (uint64_t)(int64_t)to);
+	}
+}
+
+void runtime_loop_find(struct runtime_loop *ret, struct cfi *c, uint64_t start, uint64_t n_bytes)
+{
+	ret->n = 0;
+	if (!start || !n_bytes || n_bytes > PART_BYTES_MAX)
+		return;
+	ret->part[ret->n++] = (struct runtime_range){ start, start + n_bytes };
+	for (unsigned int i = 0; i < ret->n && c->arch == &arch_x86_64; i++) {
+		size_t n = ret->part[i].end - ret->part[i].start;
+		uint8_t *code = malloc(n);
+		if (code)
+			add_targets(c, ret, code, cfi_read_code(c, ret->part[i].start, code, n),
+				    ret->part[i].start);
+		free(code);
+	}
+}
