@@ -1,11 +1,6 @@
 /*
- * A piece of code is a CodeBlob: a header, then the code.  The header of a compiled method (an
- * nmethod) also leads to the method, to its PcDescs and scopes, and to the methods that these refer
- * to by number (codeBlob.hpp, nmethod.hpp of OpenJDK):
- *
- *	until JDK 22    all of it in the blob: metadata, scopes, PcDescs, dependencies ...
- *	from JDK 23     PcDescs, scopes ... in memory outside of the code cache
- *	from JDK 25     the metadata, too, after the relocations
+ * A piece of code is a CodeBlob: a header, then the code (codeBlob.hpp of OpenJDK).  The header of
+ * a compiled method (an nmethod) also leads to the method and to its tables (hotspot-tables.c).
  *
  * The tables are copied when the code is first met, because they can disappear with it.  Methods
  * are read when they are first needed, and kept with the code: while its compilation is the same,
@@ -19,6 +14,7 @@
 #include "symbolize/runtime/hotspot-layout.h"
 #include "symbolize/runtime/hotspot-method.h"
 #include "symbolize/runtime/hotspot-scopes.h"
+#include "symbolize/runtime/hotspot-tables.h"
 #include "symbolize/runtime/runtime-memory.h"
 
 #include <stdio.h>
@@ -28,8 +24,6 @@
 #define BLOB_BYTES_MAX 1024u
 #define NAME_BYTES 96u
 #define CODE_BYTES_MAX (64u << 20)
-#define TABLE_BYTES_MAX (1u << 20)
-#define METADATA_MAX 8192u
 #define PAGE_BYTES 4096u
 
 struct program {
@@ -41,12 +35,9 @@ struct program {
 struct code {
 	char name[NAME_BYTES];          /* of a stub */
 	struct hotspot_method own;      /* name NULL: a stub */
-	uint8_t *pcs, *scopes;
-	uint32_t n_pcs_bytes, n_scopes_bytes;
-	uint64_t *metadata;
+	struct hotspot_tables tables;
 	struct hotspot_method *method;  /* by number in metadata; name NULL: not read yet */
 	bool *is_tried;
-	uint32_t n_metadata;
 };
 
 struct range {
@@ -81,83 +72,6 @@ static void close_program(void *program)
 	free(program);
 }
 
-/* ---- tables ------------------------------------------------------------------------------ */
-
-/* A copy of a range; NULL: it cannot be read, or is no range. */
-static void *copy_range(const struct runtime_memory *m, struct range r, uint32_t *ret_n_bytes)
-{
-	*ret_n_bytes = 0;
-	if (!r.start || r.end <= r.start || r.end - r.start > TABLE_BYTES_MAX)
-		return NULL;
-	size_t n = (size_t)(r.end - r.start);
-	void *p = malloc(n);
-	if (p && !runtime_memory_read(m, r.start, p, n)) {
-		free(p);
-		p = NULL;
-	}
-	*ret_n_bytes = p ? (uint32_t)n : 0;
-	return p;
-}
-
-/* Where the tables of the code are, whose header is b. */
-struct tables {
-	struct range pcs, scopes, metadata;
-};
-
-static struct range metadata_outside(const struct hotspot_layout *l, const uint8_t *b)
-{
-	uint64_t start = hotspot_get(b, l->blob_mutable);
-	uint64_t end = start + hotspot_get(b, l->blob_mutable_size);
-	uint64_t skip = l->code_metadata.n_bytes ? hotspot_get(b, l->code_metadata) :
-		(hotspot_get(b, l->blob_relocation_size) + 7) & ~(uint64_t)7;
-	return (struct range){ start ? start + skip : 0, end };
-}
-
-static struct tables find_tables(const struct hotspot_layout *l, uint64_t blob, const uint8_t *b)
-{
-	struct tables t = { .pcs.start = 0 };
-	uint64_t scopes = hotspot_get(b, l->code_scopes), pcs = hotspot_get(b, l->code_pcs);
-	uint64_t end = blob + hotspot_get(b, l->blob_size);
-	if (l->code_immutable.n_bytes) {
-		uint64_t at = hotspot_get(b, l->code_immutable);
-		t.pcs = (struct range){ at + pcs, at + scopes };
-		t.scopes = (struct range){ at + scopes,
-					   at + hotspot_get(b, l->code_immutable_size) };
-		if (l->blob_mutable.n_bytes)
-			t.metadata = metadata_outside(l, b);
-		else if (l->code_metadata.n_bytes && l->blob_data_off.n_bytes)
-			t.metadata = (struct range){ blob + hotspot_get(b, l->blob_data_off) +
-						     hotspot_get(b, l->code_metadata), end };
-		return t;
-	}
-	uint64_t from = l->code_scopes_at.n_bytes ? hotspot_get(b, l->code_scopes_at)
-						  : blob + scopes;
-	t.pcs = (struct range){ blob + pcs, blob + hotspot_get(b, l->code_dependencies) };
-	t.scopes = (struct range){ from, t.pcs.start };
-	if (l->code_metadata.n_bytes)
-		t.metadata = (struct range){ blob + hotspot_get(b, l->code_metadata), from };
-	return t;
-}
-
-static void read_tables(const struct hotspot_layout *l, const struct runtime_memory *m,
-			uint64_t blob, const uint8_t *b, struct code *c)
-{
-	struct tables t = find_tables(l, blob, b);
-	uint32_t n_bytes;
-	if (t.metadata.end - t.metadata.start > 8 * METADATA_MAX)
-		t.metadata.end = t.metadata.start + 8 * METADATA_MAX;
-	c->pcs = copy_range(m, t.pcs, &c->n_pcs_bytes);
-	c->scopes = c->pcs ? copy_range(m, t.scopes, &c->n_scopes_bytes) : NULL;
-	c->metadata = c->scopes ? copy_range(m, t.metadata, &n_bytes) : NULL;
-	if (!c->metadata)
-		return;
-	c->n_metadata = n_bytes / 8;
-	c->method = calloc(c->n_metadata + 1, sizeof(*c->method));
-	c->is_tried = calloc(c->n_metadata + 1, sizeof(*c->is_tried));
-	if (!c->method || !c->is_tried)
-		c->n_metadata = 0;
-}
-
 /* ---- blobs ------------------------------------------------------------------------------- */
 
 static void release_code(struct runtime_code *code)
@@ -165,12 +79,10 @@ static void release_code(struct runtime_code *code)
 	struct code *c = code->data;
 	if (!c)
 		return;
-	for (uint32_t i = 0; i < c->n_metadata; i++)
+	for (uint32_t i = 0; c->method && i < c->tables.n_metadata; i++)
 		hotspot_method_done(&c->method[i]);
 	hotspot_method_done(&c->own);
-	free(c->pcs);
-	free(c->scopes);
-	free(c->metadata);
+	hotspot_tables_done(&c->tables);
 	free(c->method);
 	free(c->is_tried);
 	free(c);
@@ -248,7 +160,9 @@ static bool read_method(const struct hotspot_layout *l, const struct runtime_mem
 	set_witness(code, blob, b, l->code_id);
 	if (!method || !hotspot_method_read(l, m, method, &c->own))
 		return false;
-	read_tables(l, m, blob, b, c);
+	hotspot_tables_read(l, m, blob, b, &c->tables);
+	c->method = calloc(c->tables.n_metadata + 1, sizeof(*c->method));
+	c->is_tried = calloc(c->tables.n_metadata + 1, sizeof(*c->is_tried));
 	code->name = c->own.name;
 	code->linkage = c->own.linkage;
 	return true;
@@ -289,8 +203,8 @@ static bool read_blob(const struct hotspot_layout *l, const struct runtime_memor
 	set_witness(code, blob, b, l->blob_name);
 	if (is_method && (!read_method(l, m, blob, b, c, code) || !is_still(m, code)))
 		return false;
-	code->n_held_bytes = sizeof(*c) + c->n_pcs_bytes + c->n_scopes_bytes +
-		c->n_metadata * (sizeof(*c->metadata) + sizeof(*c->method) + 1) +
+	code->n_held_bytes = sizeof(*c) + c->tables.n_pcs_bytes + c->tables.n_scopes_bytes +
+		c->tables.n_metadata * (sizeof(*c->tables.metadata) + sizeof(*c->method) + 1) +
 		(is_method ? hotspot_method_bytes(&c->own) : 0);
 	return true;
 }
@@ -318,11 +232,11 @@ static const struct hotspot_method *method_of(const struct hotspot_layout *l,
 					      struct runtime_code *code, uint32_t number)
 {
 	uint32_t i = number - 1;
-	if (i >= c->n_metadata)
+	if (i >= c->tables.n_metadata || !c->method || !c->is_tried)
 		return NULL;
 	if (!c->is_tried[i]) {
 		c->is_tried[i] = true;
-		if (hotspot_method_read(l, m, c->metadata[i], &c->method[i]))
+		if (hotspot_method_read(l, m, c->tables.metadata[i], &c->method[i]))
 			code->n_held_bytes += hotspot_method_bytes(&c->method[i]);
 	}
 	return c->method[i].name ? &c->method[i] : NULL;
@@ -343,11 +257,12 @@ static size_t find_calls(void *program, const struct runtime_code_source *from,
 	struct hotspot_scope scope[HOTSPOT_SCOPES_MAX];
 	struct code *c = code->data;
 	const struct hotspot_debug d = {
-		.pcs = c->pcs, .scopes = c->scopes, .n_pcs_bytes = c->n_pcs_bytes,
-		.n_scopes_bytes = c->n_scopes_bytes, .has_no_zeros = l->version >= 20,
+		.pcs = c->tables.pcs, .scopes = c->tables.scopes,
+		.n_pcs_bytes = c->tables.n_pcs_bytes, .n_scopes_bytes = c->tables.n_scopes_bytes,
+		.has_no_zeros = l->version >= 20,
 	};
 	_Static_assert(HOTSPOT_SCOPES_MAX <= RUNTIME_CALLS_MAX, "room for all scopes");
-	size_t n = c->n_metadata ?
+	size_t n = c->tables.n_metadata ?
 		hotspot_scopes_find(l, &d, (uint32_t)(pc - code->start), scope) : 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct hotspot_method *m = method_of(l, from->memory, c, code,
