@@ -126,13 +126,16 @@ void livepieces_prove(struct livepieces *s, const struct runtime_memory *memory,
 	enum { EACH = RUNTIME_CODE_WITNESSES, MAX = LIVEPIECES_PROVE_MAX * EACH };
 	struct iovec local[MAX] = { { NULL, 0 } }, remote[MAX] = { { NULL, 0 } };
 	uint8_t now[MAX][RUNTIME_CODE_WITNESS_BYTES];
+	size_t n_used = 0;
 	for (size_t k = 0; k < n * EACH; k++) {
 		const struct runtime_code *c = &s->code.v[at[k / EACH]->code].c;
 		const struct runtime_code_witness *w = &c->witness[k % EACH];
-		local[k] = (struct iovec){ now[k], w->n_bytes };
-		remote[k] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
+		if (!w->n_bytes)
+			continue;
+		local[n_used] = (struct iovec){ now[k], w->n_bytes };
+		remote[n_used++] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
 	}
-	long n_read = memory->read(memory->ctx, local, n * EACH, remote, n * EACH);
+	long n_read = memory->read(memory->ctx, local, n_used, remote, n_used);
 	for (size_t i = 0; i < n; i++) {
 		struct livepiece_code *c = &s->code.v[at[i]->code];
 		bool is_same = true;

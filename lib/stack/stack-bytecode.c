@@ -8,11 +8,13 @@
 #include "base/hash.h"
 #include "proc/jit.h"
 #include "source/record.h"
+#include "symbolize/runtime/runtime.h"
 #include "symbolize/unwind/unwind.h"
 
 #include <string.h>
 
 #define WORD 8u
+#define LEAST_WORDS 5u                  /* of a frame of an interpreter */
 
 void stack_bytecode_done(struct stack_bytecode *b)
 {
@@ -21,21 +23,25 @@ void stack_bytecode_done(struct stack_bytecode *b)
 	VEC_FREE(&b->index);
 }
 
-/* Does the frame end with the saved frame pointer and the return address? */
+/* Does the frame end with the saved frame pointer and the return address?  The caller may have
+ * moved its stack pointer. */
 static bool has_fp(const struct unwind_frame *f, const struct unwind_frame *caller)
 {
-	return f->fp % WORD == 0 && caller->sp == f->fp + 2 * WORD &&
-	       f->fp - f->sp >= RUNTIME_FRAME_WORDS * WORD;
+	uint64_t cfa = f->fp + 2 * WORD;
+	return f->fp % WORD == 0 && (caller->sp == cfa || runtime_is_moved_sp(caller->sp, cfa)) &&
+	       f->fp - f->sp >= LEAST_WORDS * WORD;
 }
 
 /* Copies the words below the frame pointer; false: they are not in the copy of the stack. */
-static bool copy_below(const struct record_sample *s, uint64_t sp, struct runtime_frame *f)
+static bool copy_below(const struct record_sample *s, uint64_t sp, uint64_t frame_sp,
+		       struct runtime_frame *f)
 {
-	uint64_t n_bytes = RUNTIME_FRAME_WORDS * WORD, off = f->fp - n_bytes - sp;
-	if (off > s->n_user_stack_bytes || n_bytes > s->n_user_stack_bytes - off)
+	uint64_t n = (f->fp - frame_sp) / WORD, end = f->fp - sp;
+	n = n < RUNTIME_FRAME_WORDS ? n : RUNTIME_FRAME_WORDS;
+	if (end > s->n_user_stack_bytes || n * WORD > end)
 		return false;
-	for (unsigned int i = 0; i < RUNTIME_FRAME_WORDS; i++)
-		memcpy(&f->below[i], s->user_stack + off + n_bytes - (i + 1) * WORD, WORD);
+	for (unsigned int i = 0; i < n; i++)
+		memcpy(&f->below[i], s->user_stack + end - (i + 1) * WORD, WORD);
 	return true;
 }
 
@@ -89,14 +95,18 @@ static void take_answers(struct stack_bytecode *b, uint64_t serial)
 void stack_bytecode_apply(struct stack_bytecode *b, struct jit *j, struct procs_space *space,
 			  uint64_t serial, const struct record_sample *s, struct unwind_result *u)
 {
+	struct unwind_regs regs;
 	if (!copy_frames(b, u))
 		return;
+	unwind_regs_from_perf(b->arch, s->user_regs_mask, s->user_regs, &regs);
 	for (uint32_t i = 0; i + 1 < u->n; i++) {
 		const struct unwind_frame *f = &u->frame[i];
 		struct runtime_frame one = { .pc = f->pc, .fp = f->fp };
 		if (!has_fp(f, f + 1))
 			continue;
-		if (!copy_below(s, u->frame[0].sp, &one)) {
+		one.reg = regs.r;
+		one.reg_valid = i ? 0 : regs.valid;
+		if (!copy_below(s, u->frame[0].sp, f->sp, &one)) {
 			replace_joined(b, serial, i);
 			continue;
 		}

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "symbolize/runtime/runtime-code.h"
 
+struct arch;
 struct jit;
 struct procs_space;
 struct record_sample;
@@ -21,6 +22,7 @@ struct unwind_result;
 #define STACK_BYTECODE_KNOWN_N 1024u
 
 struct stack_bytecode {
+	const struct arch *arch;                /* set by the caller */
 	VEC(struct unwind_frame) frames;        /* the changed stack */
 	VEC(struct runtime_frame) asked;
 	VEC(uint32_t) index;                    /* of each asked one in frames */

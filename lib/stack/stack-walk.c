@@ -586,6 +586,7 @@ has_bytecode(struct stack_walk *w, struct procs_space *space, const struct recor
 		w->bytecode = calloc(1, sizeof(*w->bytecode));
 	if (!w->bytecode)
 		return true;
+	w->bytecode->arch = w->user.arch;
 	stack_bytecode_apply(w->bytecode, w->user.jit, space, stack_user_serial(space), s, u);
 	/* if some has been replaced, all is looked up again, in the new state of the space */
 	is_proven(w, space, u);

@@ -37,9 +37,8 @@ struct runtime_code_program {
 	const char *missing;            /* UNSUPPORTED: what it lacks, a constant; or NULL */
 };
 
-/* Bytes that are as long the same as the code is, in two places: what is there, and which
- * compilation of it. */
-#define RUNTIME_CODE_WITNESSES 2u
+/* Bytes that are as long the same as the code is, in some places. */
+#define RUNTIME_CODE_WITNESSES 6u
 #define RUNTIME_CODE_WITNESS_BYTES 16u
 struct runtime_code_witness {
 	uint64_t at;
@@ -76,12 +75,15 @@ enum runtime_frame_kind {
 };
 
 /* A frame whose frame pointer is known. */
-#define RUNTIME_FRAME_WORDS 5u
+#define RUNTIME_FRAME_WORDS 8u
 struct runtime_frame {
 	uint64_t pc, fp;
 	uint64_t vaddr;                 /* of pc in its file; 0: it is in no file */
 	bool is_found;                  /* pc is what it executes */
-	uint64_t below[RUNTIME_FRAME_WORDS];    /* words below the frame pointer, highest first */
+	/* words below the frame pointer, highest first; 0 where the frame has fewer */
+	uint64_t below[RUNTIME_FRAME_WORDS];
+	const uint64_t *reg;            /* the registers of the innermost frame, by DWARF number */
+	uint64_t reg_valid;             /* bit n: reg[n] is known */
 };
 
 /* The functions of a runtime for this; see struct runtime. */
