@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "symbolize/runtime/hotspot-heap.h"
+#include "symbolize/runtime/hotspot-interpreter.h"
 #include "symbolize/runtime/hotspot-layout.h"
 #include "symbolize/runtime/hotspot-method.h"
 #include "symbolize/runtime/hotspot-scopes.h"
@@ -29,12 +30,14 @@
 struct program {
 	struct hotspot_layout layout;
 	struct hotspot_heaps heaps;
+	struct hotspot_interpreter interpreter;
 };
 
 /* Of one blob. */
 struct code {
 	char name[NAME_BYTES];          /* of a stub */
 	struct hotspot_method own;      /* name NULL: a stub */
+	bool is_bytecode;
 	struct hotspot_tables tables;
 	struct hotspot_method *method;  /* by number in metadata; name NULL: not read yet */
 	bool *is_tried;
@@ -69,7 +72,9 @@ static enum runtime_code_result open_program(const struct runtime_code_source *f
 
 static void close_program(void *program)
 {
-	free(program);
+	struct program *p = program;
+	hotspot_interpreter_done(&p->interpreter);
+	free(p);
 }
 
 /* ---- blobs ------------------------------------------------------------------------------- */
@@ -158,7 +163,7 @@ static bool read_method(const struct hotspot_layout *l, const struct runtime_mem
 	uint64_t method = hotspot_get(b, l->code_method);
 	code->serial = hotspot_get(b, l->code_id);
 	set_witness(code, blob, b, l->code_id);
-	if (!method || !hotspot_method_read(l, m, method, &c->own))
+	if (!method || !hotspot_method_read(l, m, method, &c->own, NULL))
 		return false;
 	hotspot_tables_read(l, m, blob, b, &c->tables);
 	c->method = calloc(c->tables.n_metadata + 1, sizeof(*c->method));
@@ -174,8 +179,8 @@ static bool is_still(const struct runtime_memory *m, const struct runtime_code *
 	uint8_t now[RUNTIME_CODE_WITNESS_BYTES];
 	for (unsigned int i = 0; i < RUNTIME_CODE_WITNESSES; i++) {
 		const struct runtime_code_witness *w = &code->witness[i];
-		if (!runtime_memory_read(m, w->at, now, w->n_bytes) ||
-		    memcmp(now, w->bytes, w->n_bytes) != 0)
+		if (w->n_bytes && (!runtime_memory_read(m, w->at, now, w->n_bytes) ||
+				   memcmp(now, w->bytes, w->n_bytes) != 0))
 			return false;
 	}
 	return true;
@@ -209,12 +214,67 @@ static bool read_blob(const struct hotspot_layout *l, const struct runtime_memor
 	return true;
 }
 
+/* ---- bytecode ---------------------------------------------------------------------------- */
+
+static bool add_witness(const struct runtime_memory *m, struct runtime_code *code, unsigned int i,
+			uint64_t at, uint8_t n_bytes)
+{
+	struct runtime_code_witness *w = &code->witness[i];
+	w->at = at;
+	w->n_bytes = n_bytes;
+	return runtime_memory_read(m, at, w->bytes, n_bytes);
+}
+
+/* The end of a text says more than its beginning. */
+static bool add_text_witness(const struct hotspot_layout *l, const struct runtime_memory *m,
+			     struct runtime_code *code, unsigned int i, uint64_t symbol,
+			     size_t n_text)
+{
+	size_t n = n_text < RUNTIME_CODE_WITNESS_BYTES ? n_text : RUNTIME_CODE_WITNESS_BYTES;
+	return add_witness(m, code, i, (symbol & ~(uint64_t)1) + l->symbol_body.off + n_text - n,
+			   (uint8_t)n);
+}
+
+/*
+ * Memory of methods that are gone is used again soon, often for methods that are much alike, as
+ * when a class is loaded again: everything up to the names is proven.
+ */
+static bool read_bytecode(const struct hotspot_layout *l, const struct runtime_memory *m,
+			  const struct hotspot_interpreted *i, struct runtime_code *code)
+{
+	struct hotspot_method_places p;
+	struct code *c = calloc(1, sizeof(*c));
+	*code = (struct runtime_code){ .data = c, .start = i->start, .n_bytes = i->end - i->start,
+				       .serial = 1, .body_off = UINT32_MAX };
+	if (!c || !hotspot_method_read(l, m, i->method, &c->own, &p) ||
+	    !add_witness(m, code, 0, i->method + l->method_const.off, 8) ||
+	    !add_witness(m, code, 1, p.constant + l->const_pool.off, 8) ||
+	    !add_witness(m, code, 2, p.class_at, 8) || !add_witness(m, code, 3, p.name_at, 8) ||
+	    !add_text_witness(l, m, code, 4, p.class_text, c->own.n_class_bytes) ||
+	    !add_text_witness(l, m, code, 5, p.name_text, c->own.n_name_bytes) ||
+	    (i->start != i->method && p.constant + l->const_bytes != i->start))
+		return false;
+	c->is_bytecode = i->start != i->method;
+	code->name = c->own.name;
+	code->linkage = c->own.linkage;
+	code->n_held_bytes = sizeof(*c) + hotspot_method_bytes(&c->own);
+	return is_still(m, code);
+}
+
 static bool find_code(void *program, const struct runtime_code_source *from, uint64_t pc,
 		      struct runtime_code *ret)
 {
 	struct program *p = program;
 	const struct hotspot_heap *h = hotspot_heaps_find(&p->heaps, pc);
+	const struct hotspot_interpreted *i =
+		h ? NULL : hotspot_interpreter_at(&p->interpreter, pc);
 	*ret = (struct runtime_code){ .data = NULL };
+	if (i) {
+		if (read_bytecode(&p->layout, from->memory, i, ret))
+			return true;
+		release_code(ret);
+		return false;
+	}
 	if (!h && hotspot_heaps_read(&p->layout, from->memory, &p->heaps))
 		h = hotspot_heaps_find(&p->heaps, pc);
 	uint64_t blob = h ? hotspot_heap_blob(&p->layout, from->memory, h, pc) : 0;
@@ -236,7 +296,7 @@ static const struct hotspot_method *method_of(const struct hotspot_layout *l,
 		return NULL;
 	if (!c->is_tried[i]) {
 		c->is_tried[i] = true;
-		if (hotspot_method_read(l, m, c->tables.metadata[i], &c->method[i]))
+		if (hotspot_method_read(l, m, c->tables.metadata[i], &c->method[i], NULL))
 			code->n_held_bytes += hotspot_method_bytes(&c->method[i]);
 	}
 	return c->method[i].name ? &c->method[i] : NULL;
@@ -275,11 +335,21 @@ static size_t find_calls(void *program, const struct runtime_code_source *from,
 	}
 	if (n)
 		return n;
-	ret[0] = c->own.name ? call_of(l, &c->own, -1) : (struct runtime_call){ .name = c->name };
+	int32_t bci = c->is_bytecode ? (int32_t)(pc - code->start) : -1;
+	ret[0] = c->own.name ? call_of(l, &c->own, bci) : (struct runtime_call){ .name = c->name };
 	return 1;
 }
 
+static enum runtime_frame_kind find_frame(void *program, const struct runtime_code_source *from,
+					  const struct runtime_frame *f, uint64_t *ret_pc)
+{
+	struct program *p = program;
+	return hotspot_interpreter_frame(&p->interpreter, &p->layout, from->memory, f, ret_pc) ?
+		RUNTIME_FRAME_FOUND : RUNTIME_FRAME_PLAIN;
+}
+
 const struct runtime_code_ops hotspot_code_ops = {
+	.frame = find_frame,
 	.open = open_program,
 	.close = close_program,
 	.find = find_code,

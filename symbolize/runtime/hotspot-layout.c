@@ -31,6 +31,7 @@ struct wanted {
 static const struct wanted statics[] = {
 	{ "CodeCache", "_heaps", AT(heaps), false },
 	{ "CodeCache", "_heap", AT(heap), false },
+	{ "AbstractInterpreter", "_code", AT(interpreter), false },
 	{ "Abstract_VM_Version", "_vm_major_version", AT(major_version), true },
 };
 
@@ -83,6 +84,8 @@ static const struct wanted fields[] = {
 	{ "InstanceKlass", "_source_file_name_index", AT(klass_source), false },
 	{ "Symbol", "_length", AT(symbol_length), true },
 	{ "Symbol", "_body", AT(symbol_body), true },
+	{ "StubQueue", "_stub_buffer", AT(queue_buffer), false },
+	{ "StubQueue", "_buffer_limit", AT(queue_limit), false },
 };
 
 static const struct wanted types[] = {

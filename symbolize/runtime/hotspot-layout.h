@@ -22,7 +22,7 @@ struct hotspot_field {
 /* Each is a row of the table in hotspot-layout.c. */
 struct hotspot_layout {
 	/* addresses of static fields; 0: none */
-	uint64_t heaps, heap, major_version;
+	uint64_t heaps, heap, major_version, interpreter;
 	struct hotspot_field array_len, array_data;
 	struct hotspot_field space_low, space_high;
 	struct hotspot_field heap_memory, heap_segments, heap_log2;
@@ -37,6 +37,7 @@ struct hotspot_layout {
 		const_signature;
 	struct hotspot_field pool_holder, pool_source, klass_name, klass_source;
 	struct hotspot_field symbol_length, symbol_body;
+	struct hotspot_field queue_buffer, queue_limit;
 	/* sizes of types in bytes */
 	uint32_t block_bytes, pc_bytes, const_bytes, pool_bytes;
 	uint32_t has_lines;             /* the bit of const_flags */

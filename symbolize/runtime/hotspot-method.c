@@ -136,7 +136,8 @@ static bool set_names(struct hotspot_method *ret, char *class, const char *name,
 }
 
 bool hotspot_method_read(const struct hotspot_layout *l, const struct runtime_memory *memory,
-			 uint64_t at, struct hotspot_method *ret)
+			 uint64_t at, struct hotspot_method *ret,
+			 struct hotspot_method_places *ret_places)
 {
 	char class[TEXT_BYTES_MAX + 1], name[TEXT_BYTES_MAX + 1], signature[TEXT_BYTES_MAX + 1];
 	uint8_t b[OBJECT_BYTES_MAX];
@@ -155,15 +156,26 @@ bool hotspot_method_read(const struct hotspot_layout *l, const struct runtime_me
 		value[i] = hotspot_get(b, of[i]);
 	}
 	uint64_t pool = value[0], holder = pool ? word_at(memory, pool + l->pool_holder.off) : 0;
-	if (!holder ||
-	    !read_symbol(l, memory, word_at(memory, holder + l->klass_name.off), class) ||
-	    !read_symbol(l, memory, in_pool(l, memory, pool, value[3]), name) ||
+	struct hotspot_method_places p = {
+		.constant = method, .class_at = holder + l->klass_name.off,
+		.name_at = pool + l->pool_bytes + 8 * value[3],
+	};
+	if (!holder || !value[3])
+		return false;
+	p.class_text = word_at(memory, p.class_at);
+	p.name_text = word_at(memory, p.name_at);
+	if (!read_symbol(l, memory, p.class_text, class) ||
+	    !read_symbol(l, memory, p.name_text, name) ||
 	    !read_symbol(l, memory, in_pool(l, memory, pool, value[4]), signature))
 		return false;
+	ret->n_class_bytes = (uint32_t)strlen(class);
+	ret->n_name_bytes = (uint32_t)strlen(name);
 	if (!set_names(ret, class, name, signature)) {
 		hotspot_method_done(ret);
 		return false;
 	}
+	if (ret_places)
+		*ret_places = p;
 	ret->file = read_file(l, memory, pool, holder);
 	if (l->has_lines && (value[1] & l->has_lines) && l->const_code_size.n_bytes == 2)
 		read_lines(l, memory, method + l->const_bytes + value[2], ret);

@@ -15,12 +15,21 @@ struct hotspot_method {
 	char *file;                     /* "String.java"; NULL: unknown */
 	uint8_t *lines;                 /* its compressed line table; NULL: none */
 	uint32_t n_lines_bytes;
+	uint32_t n_class_bytes, n_name_bytes;   /* of the texts in memory, up to a limit */
+};
+
+/* Where the parts of its names are. */
+struct hotspot_method_places {
+	uint64_t constant;              /* the ConstMethod */
+	uint64_t class_at, class_text;  /* a word, and the Symbol to which it leads */
+	uint64_t name_at, name_text;
 };
 
 /* at: of its Method object.  False: not a method, not readable, or no memory; then ret holds
- * nothing. */
+ * nothing.  ret_places may be NULL. */
 bool hotspot_method_read(const struct hotspot_layout *l, const struct runtime_memory *memory,
-			 uint64_t at, struct hotspot_method *ret);
+			 uint64_t at, struct hotspot_method *ret,
+			 struct hotspot_method_places *ret_places);
 void hotspot_method_done(struct hotspot_method *m);
 
 uint32_t hotspot_method_line(const struct hotspot_layout *l, const struct hotspot_method *m,

@@ -1,8 +1,8 @@
 #ifndef CPROF_SYMBOLIZE_RUNTIME_HOTSPOT_TABLES_H
 #define CPROF_SYMBOLIZE_RUNTIME_HOTSPOT_TABLES_H
 
-/* The tables of a compiled method, copied: its PcDescs, its scopes, and the addresses of the methods
- * that these refer to by number. */
+/* The tables of a compiled method, copied: its PcDescs, its scopes, and the addresses of the
+ * methods that these refer to by number. */
 
 #include <stdint.h>
 

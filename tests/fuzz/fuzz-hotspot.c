@@ -8,6 +8,16 @@
 
 static struct hotspotvm honest[3], vm;     /* of each version; the one that is read */
 
+static void interpret(const struct codehostile *c, void *program,
+		      const struct runtime_code_source *from, uint64_t method, uint64_t bci)
+{
+	struct runtime_frame f = { .pc = HOTSPOTVM_INTERPRETER, .below = { [2] = method } };
+	uint64_t pc;
+	f.below[6] = f.below[7] = HOTSPOTVM_BYTECODE(method) + bci;
+	if (hotspot_code_ops.frame(program, from, &f, &pc))
+		codehostile_ask(c, program, from, pc);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -31,6 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		codehostile_ask(&c, program.data, &from, HOTSPOTVM_CODE + 0x40);
 		codehostile_ask(&c, program.data, &from, HOTSPOTVM_CODE + data[0]);
 		codehostile_ask(&c, program.data, &from, HOTSPOTVM_STUB_CODE + data[0] / 4);
+		interpret(&c, program.data, &from, HOTSPOTVM_OUTER, data[0] % 16);
+		interpret(&c, program.data, &from, HOTSPOTVM_INNER, data[0] / 16);
 		hotspot_code_ops.close(program.data);
 	}
 	return 0;

@@ -68,6 +68,7 @@ COVERED.update({
     "symbolize/runtime/v8-script": (UNIT + "symbolize/runtime/test-v8-code.c", PART),
     "symbolize/runtime/v8-text": (UNIT + "symbolize/runtime/test-v8-code.c", PART),
     "symbolize/runtime/hotspot-heap": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
+    "symbolize/runtime/hotspot-interpreter": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-layout": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-method": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-scopes": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),

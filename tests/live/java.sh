@@ -31,6 +31,16 @@ profile 'lines and files are known' j.pb.gz \
 	"any(f == 'Spin.java' and abs(l - $line) <= 1 for f, l in lines('Spin.loop'))"
 like err 'code of HotSpot [0-9]+ in process [0-9]+: [0-9]+ addresses with names' '-v says so'
 
+# The innermost function may be in an entry of the interpreter, which has no frame yet.
+record -- java -Xint -cp classes.keep Spin 1
+is "$status" 0 'an interpreter alone: recorded'
+profile 'interpreted methods have names' j.pb.gz "leaf('^Spin[.]loop\$') > 0.2" \
+	"leaf('^Spin[.]fib\$') > 0.15" "not anywhere(r'^\\[jit\\]')" "leaf('^Interpreter\$') < 0.15"
+profile 'and callers' j.pb.gz \
+	"through('^Spin.loop\$', '^Spin.twice\$', '^Spin.round\$', '^Spin.main\$') == anywhere('^Spin.loop\$')"
+profile 'and lines' j.pb.gz \
+	"any(f == 'Spin.java' and abs(l - $line) <= 1 for f, l in lines('Spin.loop'))"
+
 record --runtime-names=off -- java -cp classes.keep Spin 1
 is "$status" 0 '--runtime-names=off: recorded'
 profile 'nothing is read then' j.pb.gz "leaf(r'^\\[jit\\]') > 0.3" "not anywhere('^Spin[.]')"

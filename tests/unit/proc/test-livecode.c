@@ -4,6 +4,7 @@
 #include "base/remotemem.h"
 #include "proc/livecode.h"
 #include "symbolize/jit/jitcalls.h"
+#include "symbolize/runtime/runtime-code.h"
 #include "symbolize/runtime/runtime-private.h"
 #include "tests/unit/tap.h"
 #include "tests/unit/symbolize/hotspotvm.h"
@@ -173,6 +174,26 @@ static void replaced(void)
 	stop();
 }
 
+/* The class of an interpreted method is loaded again under another name, at the same addresses. */
+static void reloaded(void)
+{
+	const uint64_t pc[] = { HOTSPOTVM_BYTECODE(HOTSPOTVM_OUTER) + 4 };
+	const uint64_t text = HOTSPOTVM_OUTER + 0x100 + 6;
+	struct runtime_frame f = { .pc = HOTSPOTVM_INTERPRETER,
+				   .below = { [2] = HOTSPOTVM_OUTER, [7] = pc[0] } };
+	start(1 << 20);
+	tick();
+	tap_ok(livecode_has_frames(process), "some frames are the interpreter's");
+	livecode_frames(process, &f, 1);
+	tap_ok(f.is_found && f.pc == pc[0], "its bytecode takes the place of the pc");
+	tap_str(at(pc[0], soon()), "0 pack.Outer.run", "an interpreted method");
+	memcpy(place(text), "pack/Newer", 10);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_ok(!livecode_prove(process, pc, 1), "another class is seen");
+	tap_str(at(pc[0], soon()), "1 pack.Newer.run", "though only its name differs");
+	stop();
+}
+
 static void late(void)
 {
 	start(1 << 20);
@@ -234,6 +255,7 @@ int main(void)
 		names();
 		bytes();
 		replaced();
+		reloaded();
 		late();
 		ends();
 		refused();

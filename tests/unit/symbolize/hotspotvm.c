@@ -104,6 +104,8 @@ static const struct row rows[] = {
 	{ "Symbol", "_length", "u2", 4, 12, 99 },
 	{ "Symbol", "_body[0]", "u1", 6, 8, 99 },
 	{ "Symbol", "_body", "", 6, 8, 99 },
+	{ "StubQueue", "_stub_buffer", "address", 8, 8, 99 },
+	{ "StubQueue", "_buffer_limit", "int", 20, 8, 99 },
 	{ "Thread", "_unrelated", "long", 0, 8, 99 },
 };
 
@@ -144,7 +146,8 @@ static uint64_t put_structs(struct hotspotvm *v, uint64_t at)
 	put_row(v, at, "CodeCache", heap, "CodeHeap*", 1, 0, 0x14200);
 	put_row(v, at + ROW_BYTES, "Abstract_VM_Version", "_vm_major_version", "int", 1,
 		0, 0x14208);
-	return at + 3 * ROW_BYTES;
+	put_row(v, at + 2 * ROW_BYTES, "AbstractInterpreter", "_code", "StubQueue*", 1, 0, 0x14210);
+	return at + 4 * ROW_BYTES;
 }
 
 static void put_tables(struct hotspotvm *v)
@@ -275,6 +278,9 @@ static void put_objects(struct hotspotvm *v)
 	const uint64_t code_heap = 0x14000, array = 0x14100, data = 0x14120;
 	hotspotvm_put(v, 0x14200, v->version == 8 ? code_heap : array, 8);
 	hotspotvm_put(v, 0x14208, v->version == 8 ? 25 : v->version, 4);
+	hotspotvm_put(v, 0x14210, 0x14300, 8);
+	hotspotvm_put(v, 0x14300 + 8, HOTSPOTVM_INTERPRETER, 8);
+	hotspotvm_put(v, 0x14300 + 20, HOTSPOTVM_INTERPRETER_BYTES, 4);
 	hotspotvm_put(v, array, 1, 4);
 	hotspotvm_put(v, array + 8, data, 8);
 	hotspotvm_put(v, data, code_heap, 8);

@@ -19,6 +19,9 @@ struct cfi;
 #define HOTSPOTVM_OBJECTS 0x14000u
 #define HOTSPOTVM_OUTER 0x14400u
 #define HOTSPOTVM_INNER 0x14600u
+#define HOTSPOTVM_INTERPRETER 0x50000u  /* not readable */
+#define HOTSPOTVM_INTERPRETER_BYTES 0x1000u
+#define HOTSPOTVM_BYTECODE(method) ((method) + 0x40)    /* 10 bytes */
 #define HOTSPOTVM_HEAP 0x16000u         /* 32 segments of 128 bytes */
 #define HOTSPOTVM_SEGMENTS 0x17000u
 #define HOTSPOTVM_BLOB (HOTSPOTVM_HEAP + 0x80 * 2 + 16)

@@ -129,6 +129,49 @@ static void other_versions(void)
 	hotspotvm_done(&vm);
 }
 
+/* Asks for the function of a frame of the interpreter, with a Method, the bytecode in its slot, and
+ * that in its register. */
+static void interprets(uint64_t method, uint64_t slot, uint64_t leaf, const char *want,
+		       const char *what)
+{
+	uint64_t reg[32] = { [13] = leaf }, pc = 0;
+	struct runtime_frame f = { .pc = HOTSPOTVM_INTERPRETER + 0x10, .reg = reg,
+				   .reg_valid = leaf ? 1u << 13 : 0 };
+	f.below[2] = method;
+	f.below[vm.version == 8 ? 6 : 7] = slot;
+	if (hotspot_code_ops.frame(program.data, &from, &f, &pc))
+		has(pc, want, what);
+	else
+		tap_str("-", want, what);
+}
+
+static void interpreted(unsigned int version)
+{
+	const uint64_t outer = HOTSPOTVM_BYTECODE(HOTSPOTVM_OUTER);
+	uint64_t pc;
+	start(version, NULL);
+	interprets(HOTSPOTVM_OUTER, outer + 4, 0, "pack.Outer.run Outer.java:12",
+		   "an interpreted method, and its line");
+	interprets(HOTSPOTVM_OUTER, outer, outer + 9, "pack.Outer.run Outer.java:1012",
+		   "the register of the innermost frame comes first");
+	interprets(HOTSPOTVM_OUTER, outer, 0x1234, "pack.Outer.run Outer.java:10",
+		   "unless it is something else");
+	interprets(HOTSPOTVM_INNER, outer + 4, 0, "-", "another method's bytecode");
+	interprets(HOTSPOTVM_OUTER, outer + 10, 0, "-", "an address after the bytecode");
+	interprets(HOTSPOTVM_OUTER + 4, outer, 0, "-", "no Method");
+	const struct runtime_frame native = { .pc = HOTSPOTVM_CODE };
+	tap_ok(!hotspot_code_ops.frame(program.data, &from, &native, &pc),
+	       "compiled code is not interpreted");
+	hotspotvm_put(&vm, HOTSPOTVM_INNER + 0x20 + 20, 0, 2);
+	interprets(HOTSPOTVM_INNER, 0, 0, "pack.Inner.step Inner.java:0", "a native method");
+	hotspotvm_put(&vm, HOTSPOTVM_OUTER + 8, 0, 8);
+	interprets(HOTSPOTVM_OUTER, outer + 4, 0, "-", "a method whose class is gone");
+	stop();
+	start(version, "_stub_buffer");
+	interprets(HOTSPOTVM_OUTER, outer + 4, 0, "-", "a JVM that does not tell where it is");
+	stop();
+}
+
 static void endless(void)
 {
 	start(17, NULL);
@@ -155,6 +198,9 @@ int main(void)
 	all_names(25);
 	the_facts();
 	other_versions();
+	interpreted(8);
+	interpreted(17);
+	interpreted(25);
 	endless();
 	return tap_done();
 }
