@@ -227,8 +227,8 @@ void jit_frames(struct jit *j, struct procs_space *space, struct runtime_frame *
 {
 	for (size_t i = 0; i < n; i++)
 		frame[i].vaddr = vaddr_of(j, space, frame[i].pc);
-	if (!livecode_frames(j->process.v[space->jit - 1]->live.process, frame, n) && j->at &&
-	    space == &j->at->space)
+	if (!livecode_frames(j->process.v[space->jit - 1]->live.process, j->now_ns, frame, n) &&
+	    j->at && space == &j->at->space)
 		procs_renew(j->procs, j->at);
 }
 

@@ -379,25 +379,32 @@ static bool find_place(struct livecode_process *p, uint64_t pc, uint64_t time_ns
 	return true;
 }
 
+static bool ask_locked(struct livecode_process *p, uint64_t pc, uint64_t time_ns, bool has_name,
+		       struct livecode_place *ret)
+{
+	struct livecode *l = p->all;
+	size_t slot = (pc >> 4) % UNKNOWN_N;
+	bool is_unknown = p->unknown[slot].pc == pc && p->unknown[slot].tick == l->tick;
+	if (p->state != OPEN || is_unknown || l->spent_ns >= TICK_NS_MAX)
+		return false;
+	uint64_t n_late = l->stats.n_late;
+	bool found = find_place(p, pc, time_ns, has_name, ret);
+	l->stats.n_unknown += !found;
+	if (!found && n_late == l->stats.n_late) {
+		p->unknown[slot].pc = pc;
+		p->unknown[slot].tick = l->tick;
+	}
+	return found;
+}
+
 static bool ask(struct livecode_process *p, uint64_t pc, uint64_t time_ns, bool has_name,
 		struct livecode_place *ret)
 {
 	struct livecode *l = p->all;
-	bool found = false;
 	pthread_mutex_lock(&l->lock);
-	size_t slot = (pc >> 4) % UNKNOWN_N;
-	bool is_unknown = p->unknown[slot].pc == pc && p->unknown[slot].tick == l->tick;
-	if (p->state == OPEN && !is_unknown && l->spent_ns < TICK_NS_MAX) {
-		uint64_t begin_ns = clock_monotonic_ns();
-		uint64_t n_late = l->stats.n_late;
-		found = find_place(p, pc, time_ns, has_name, ret);
-		l->stats.n_unknown += !found;
-		if (!found && n_late == l->stats.n_late) {
-			p->unknown[slot].pc = pc;
-			p->unknown[slot].tick = l->tick;
-		}
-		add_cost(l, begin_ns);
-	}
+	uint64_t begin_ns = clock_monotonic_ns();
+	bool found = ask_locked(p, pc, time_ns, has_name, ret);
+	add_cost(l, begin_ns);
 	pthread_mutex_unlock(&l->lock);
 	return found;
 }
@@ -419,8 +426,18 @@ bool livecode_has_frames(const struct livecode_process *p)
 	return p->state == OPEN && p->runtime->code->frame;
 }
 
+/* Has the address, which takes the place of another one, a name for that time? */
+static bool is_named(struct livecode_process *p, uint64_t pc, uint64_t time_ns)
+{
+	const struct livepiece *at = livepieces_at(&p->pieces, pc);
+	const struct livepiece_code *c = at ? livepieces_code(&p->pieces, at) : NULL;
+	struct livecode_place place;
+	return (c && c->from_ns <= time_ns && jitcalls_find(&p->calls, at->layer, pc)) ||
+	       ask_locked(p, pc, time_ns, true, &place);
+}
+
 static void ask_frame(struct livecode_process *p, const struct runtime_code_source *from,
-		      struct runtime_frame *f)
+		      uint64_t time_ns, struct runtime_frame *f)
 {
 	uint64_t pc = f->pc;
 	enum runtime_frame_kind kind = p->runtime->code->frame(p->program.data, from, f, &pc);
@@ -431,11 +448,14 @@ static void ask_frame(struct livecode_process *p, const struct runtime_code_sour
 	/* the unwinder has asked for it already */
 	if (kind == RUNTIME_FRAME_NEW)
 		memset(p->unknown, 0, sizeof(p->unknown));
-	f->is_found = kind == RUNTIME_FRAME_FOUND;
-	f->pc = pc;
+	/* the interpreter's name is better than none */
+	f->is_found = kind == RUNTIME_FRAME_FOUND && is_named(p, pc, time_ns);
+	if (f->is_found)
+		f->pc = pc;
 }
 
-bool livecode_frames(struct livecode_process *p, struct runtime_frame *frame, size_t n)
+bool livecode_frames(struct livecode_process *p, uint64_t time_ns, struct runtime_frame *frame,
+		     size_t n)
 {
 	struct livecode *l = p->all;
 	struct runtime_code_source from = source_of(p);
@@ -443,7 +463,7 @@ bool livecode_frames(struct livecode_process *p, struct runtime_frame *frame, si
 	uint32_t before = p->pieces.n_renewals;
 	uint64_t begin_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < n && livecode_has_frames(p) && l->spent_ns < TICK_NS_MAX; i++)
-		ask_frame(p, &from, &frame[i]);
+		ask_frame(p, &from, time_ns, &frame[i]);
 	bool is_same = p->pieces.n_renewals == before;
 	add_cost(l, begin_ns);
 	pthread_mutex_unlock(&l->lock);

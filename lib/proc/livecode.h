@@ -82,9 +82,10 @@ bool livecode_find(struct livecode_process *p, uint64_t pc, uint64_t time_ns,
 /* Are there frames whose pc does not say which function they execute? */
 bool livecode_has_frames(const struct livecode_process *p);
 
-/* Finds those among n frames, and sets their pc to one that says it.  False: some code is not what
- * it was. */
-bool livecode_frames(struct livecode_process *p, struct runtime_frame *frame, size_t n);
+/* Finds those among n frames of a sample of that time, and sets their pc to one that says it, if
+ * that has a name.  False: some code is not what it was. */
+bool livecode_frames(struct livecode_process *p, uint64_t time_ns, struct runtime_frame *frame,
+		     size_t n);
 
 /* Copies up to n_bytes of the code at pc, as livepieces_read. */
 size_t livecode_read(struct livecode_process *p, uint64_t pc, void *buf, size_t n_bytes);

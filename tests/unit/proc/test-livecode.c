@@ -184,7 +184,11 @@ static void reloaded(void)
 	start(1 << 20);
 	tick();
 	tap_ok(livecode_has_frames(process), "some frames are the interpreter's");
-	livecode_frames(process, &f, 1);
+	livecode_frames(process, clock_monotonic_ns() - SECOND_NS, &f, 1);
+	tap_ok(!f.is_found && f.pc == HOTSPOTVM_INTERPRETER,
+	       "a method that may have come after the sample does not take its place");
+	tick();
+	livecode_frames(process, soon(), &f, 1);
 	tap_ok(f.is_found && f.pc == pc[0], "its bytecode takes the place of the pc");
 	tap_str(at(pc[0], soon()), "0 pack.Outer.run", "an interpreted method");
 	memcpy(place(text), "pack/Newer", 10);
