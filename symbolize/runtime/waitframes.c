@@ -93,6 +93,7 @@ static const struct rule rules[] = {
 		      "netty_epoll_native_epollWait*|netty_epoll_linuxsocket_epollWait*" },
 	{ POOL, NULL, "Unsafe_Park +*java.util.concurrent.locks*|*java/util/concurrent/locks*|"
 		      "*Queue*.take*|*Queue*::take*|*Queue*.poll*|*Queue*::poll*|"
+		      "*ForkJoinPool*managedBlock*|"
 		      "*jdk.internal.misc.Unsafe*|*jdk/internal/misc/Unsafe*|*sun/misc/Unsafe* "
 		      "*ThreadPoolExecutor*getTask*|*ForkJoinPool*awaitWork*|"
 		      "*ForkJoinPool*runWorker*" },

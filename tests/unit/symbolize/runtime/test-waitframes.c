@@ -143,6 +143,14 @@ static const struct scene scenes[] = {
 	  "/tmp/perf-1.map:java.util.concurrent.LinkedBlockingQueue.take "
 	  "/tmp/perf-1.map:java.util.concurrent.ThreadPoolExecutor.getTask " THREAD,
 	  "idle=pool", "" },
+	{ "one of JDK 17, which lets the pool know", LIBC ":pthread_cond_wait " JVM
+	  "Parker::park " JVM "Unsafe_Park [jit]:jdk.internal.misc.Unsafe.park "
+	  "[jit]:java.util.concurrent.locks.LockSupport.park "
+	  "[jit]:java.util.concurrent.ForkJoinPool.unmanagedBlock "
+	  "[jit]:java.util.concurrent.ForkJoinPool.managedBlock "
+	  "[jit]:java.util.concurrent.LinkedBlockingQueue.take "
+	  "[jit]:java.util.concurrent.ThreadPoolExecutor.getTask " THREAD,
+	  "idle=pool", "" },
 	{ "a task that waits", LIBC ":pthread_cond_wait " JVM "Parker::park " JVM
 	  "Unsafe_Park /tmp/perf-1.map:java.util.concurrent.locks.LockSupport.park "
 	  "/tmp/perf-1.map:java.util.concurrent.FutureTask.get /tmp/perf-1.map:T.run "
