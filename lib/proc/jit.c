@@ -195,13 +195,19 @@ static uint32_t layer_dso(struct jit *j, struct jit_process *x, uint32_t layer)
 				   UINT32_MAX;
 }
 
+/* For livecode.h. */
+static uint64_t sample_ns(const struct jit *j)
+{
+	return j->is_alive ? UINT64_MAX : j->now_ns;
+}
+
 uint32_t jit_dso(struct jit *j, const struct procs_space *space, uint64_t pc)
 {
 	struct jit_process *x = j->process.v[space->jit - 1];
 	struct livecode_place place;
 	/* the user's files come first */
 	if (!x->live.process || jitcode_find(&x->read.code, pc, j->now_ns) ||
-	    !livecode_at(x->live.process, pc, j->now_ns, &place) || place.layer == 0)
+	    !livecode_at(x->live.process, pc, sample_ns(j), &place) || place.layer == 0)
 		return space->jit_dso;
 	uint32_t dso = layer_dso(j, x, place.layer);
 	return dso == UINT32_MAX ? space->jit_dso : dso;
@@ -227,7 +233,7 @@ void jit_frames(struct jit *j, struct procs_space *space, struct runtime_frame *
 {
 	for (size_t i = 0; i < n; i++)
 		frame[i].vaddr = vaddr_of(j, space, frame[i].pc);
-	if (!livecode_frames(j->process.v[space->jit - 1]->live.process, j->now_ns, frame, n) &&
+	if (!livecode_frames(j->process.v[space->jit - 1]->live.process, sample_ns(j), frame, n) &&
 	    j->at && space == &j->at->space)
 		procs_renew(j->procs, j->at);
 }
@@ -437,7 +443,7 @@ void jit_find_frame(struct jit *j, const struct procs_space *space, uint64_t pc,
 {
 	struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
 	struct livecode_place place;
-	if (!x || !x->live.process || !livecode_find(x->live.process, pc, j->now_ns, &place))
+	if (!x || !x->live.process || !livecode_find(x->live.process, pc, sample_ns(j), &place))
 		return;
 	ret->frame_words = place.frame_words;
 	ret->is_body = pc - place.start >= place.body_off;

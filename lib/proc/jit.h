@@ -41,6 +41,8 @@ struct jit {
 	uint64_t n_unread;             /* processes with files that were not read completely */
 	uint64_t first_polled;         /* private */
 	uint64_t polled_ns, now_ns;    /* time of the last jit_poll; of the last sample */
+	bool is_alive;                 /* the caller's: a stack still keeps the code of the sample
+					* alive, so what is there now is what was there */
 	struct procs *procs;           /* private: of the last jit_at, like at */
 	struct procs_process *at;
 };

@@ -352,6 +352,12 @@ static struct livepiece_code *proven_code(struct livecode_process *p, struct liv
 	return livepieces_code(&p->pieces, at);
 }
 
+static uint64_t lag_of(uint64_t time_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	return now_ns > time_ns ? now_ns - time_ns : 0;
+}
+
 static bool find_place(struct livecode_process *p, uint64_t pc, uint64_t time_ns, bool has_name,
 		       struct livecode_place *ret)
 {
@@ -361,7 +367,7 @@ static bool find_place(struct livecode_process *p, uint64_t pc, uint64_t time_ns
 	if (!c) {
 		at = discover(p, pc);
 		c = at ? livepieces_code(&p->pieces, at) : NULL;
-		p->all->stats.lag_ns += at ? clock_monotonic_ns() - time_ns : 0;
+		p->all->stats.lag_ns += at ? lag_of(time_ns) : 0;
 	}
 	/* the size of a frame is taken from the code that is there now in any case */
 	if (c && has_name && c->from_ns > time_ns) {

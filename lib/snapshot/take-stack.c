@@ -5,6 +5,7 @@
 
 #include "snapshot/take.h"
 
+#include "engine/engine.h"
 #include "event/evattr.h"
 #include "snapshot/snapshot.h"
 #include "source/record.h"
@@ -95,6 +96,8 @@ void take_unwind(struct take *t, const struct threadscan_thread *thread, const u
 {
 	struct record r = sample_of(t, thread, NULL, stack, thread->n_stack_bytes);
 	t->is_long = false;
+	/* as long as the thread waits; a stopped one goes on before names are read */
+	t->s->engine->jit.is_alive = !thread->stop;
 	snapshot_unwind(t->s, p, &r, ret);
 	uint32_t n = ret->is_short && !ret->is_interrupted ?
 		     read_long(t, thread, thread->call.sp) : 0;
