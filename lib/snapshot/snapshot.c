@@ -94,12 +94,14 @@ void snapshot_unwind(struct snapshot *s, struct procs_process *p, const struct r
 	ret->is_short = !w->is_whole && (w->is_beyond || w->user.fp == STACK_FP_MISSING);
 	ret->is_heuristic = w->mark.n_guessed || w->user.fp == STACK_FP_GUESSED;
 	ret->n_frames = w->n_cut_frames;
-	ret->is_interrupted = !w->is_whole && w->n_cut_frames >= 2 &&
-			      w->cut_frame[w->n_cut_frames - 2].flags & UNWIND_FRAME_SIGNAL;
+	/* Some functions keep their return address in a register, and it is in the signal frame. */
+	for (uint32_t i = 2; i <= 3 && i <= w->n_cut_frames && !w->is_whole; i++)
+		ret->is_interrupted |= (w->cut_frame[w->n_cut_frames - i].flags &
+					UNWIND_FRAME_SIGNAL) != 0;
 	if (!ret->is_interrupted)
 		return;
 	const struct unwind_frame *last = &w->cut_frame[w->n_cut_frames - 1];
-	ret->pc = last->pc;
+	ret->pc = last->pc - !(last->flags & UNWIND_FRAME_EXACT);
 	ret->sp = last->sp;
 	ret->fp = last->fp;
 }

@@ -24,12 +24,14 @@ static void set_known(struct known *k, uint8_t number, uint64_t value)
 }
 
 /* The arguments of a system call are still where the program has put them.  One of them may be the
- * return address: that of vfork is nowhere else. */
+ * return address: that of vfork is nowhere else on x86-64.  A register that will have the result is
+ * left out, because there the unwinder would take an argument for a result. */
 static struct known known_of(const struct take *t, const struct threadscan_thread *thread)
 {
 	struct known k = { .mask = 0 };
 	for (unsigned i = 0; i < 3 && thread->call.syscall >= 0 && !thread->stop; i++)
-		set_known(&k, t->arch->perf_syscall_arg[i], thread->call.arg[i]);
+		if (t->arch->perf_syscall_arg[i] != t->result)
+			set_known(&k, t->arch->perf_syscall_arg[i], thread->call.arg[i]);
 	set_known(&k, t->sp, thread->call.sp);
 	set_known(&k, t->pc, thread->call.pc);
 	return k;

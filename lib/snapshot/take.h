@@ -30,7 +30,7 @@ struct take {
 	bool is_long;                   /* more than the first copy was needed for the last stack */
 	struct threadstop stopped;      /* see take_regs */
 	const struct arch *arch;
-	uint8_t sp, pc, fp;             /* perf's numbers of registers */
+	uint8_t sp, pc, fp, result;     /* perf's numbers of registers */
 	uint64_t value[64];             /* of the present sample */
 };
 

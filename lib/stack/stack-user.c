@@ -16,6 +16,7 @@
 #include "proc/jit.h"
 #include "source/record.h"
 #include "stack/stack-fp.h"
+#include "stack/stack-link.h"
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/runtime/runtime-file.h"
@@ -422,6 +423,14 @@ static bool is_in_exec(struct lookup *l, uint64_t pc)
 			   syscall);
 }
 
+/* Has the first frame no caller because its return address is in an unknown register? */
+static bool lacks_link(const struct stack_user *u, const struct unwind_regs *regs,
+		       const struct unwind_result *r)
+{
+	return !arch_pushes_ra(u->arch) && !(regs->valid >> u->arch->link & 1) && r->n == 1 &&
+	       r->end == UNWIND_BAD_CFI;
+}
+
 bool stack_user_walk(struct stack_user *u, struct procs_space *space, const struct record *r,
 		     struct stack_user_memos *memos, struct unwind_result *ret)
 {
@@ -449,6 +458,9 @@ bool stack_user_walk(struct stack_user *u, struct procs_space *space, const stru
 	u->fp = ret->end == UNWIND_NO_FP && !memos ?
 			stack_fp_find(u->unwind, u->arch, find_module, &in, &regs, ret) :
 			STACK_FP_NONE;
+	if (lacks_link(u, &regs, ret) && !memos &&
+	    stack_link_find(u->unwind, u->arch, find_module, &in, &regs, ret))
+		u->fp = STACK_FP_GUESSED;
 	/* the memory is gone, or the page of the stack pointer is touched for the first time */
 	if (!in.n_stack_bytes && !ret->is_whole && ret->end == UNWIND_BEYOND)
 		ret->end = UNWIND_NO_STACK;
