@@ -11,15 +11,25 @@
 /* Kept at once. */
 #define PAGES_MAX 4096u
 
+/* Read again at once, and how often that is done with a page that is not used. */
+#define AGAIN_MAX 32u
+#define UNUSED_MAX 4u
+
 void runtime_pages_init(struct runtime_pages *p, const struct runtime_memory *m, uint64_t n_left)
 {
 	*p = (struct runtime_pages){ .memory = m, .n_left = n_left };
 }
 
+static void free_page(struct runtime_page *page)
+{
+	free(page->bytes);
+	free(page->second);
+}
+
 void runtime_pages_forget(struct runtime_pages *p)
 {
 	for (size_t i = 0; i < p->pages.n; i++)
-		free(p->pages.v[i].bytes);
+		free_page(&p->pages.v[i]);
 	p->pages.n = 0;
 	hashindex_done(&p->by_address);
 }
@@ -53,9 +63,63 @@ static struct runtime_page *add(struct runtime_pages *p, uint64_t at)
 	return &p->pages.v[p->pages.n - 1];
 }
 
+/* Keeps the first n pages, which may be in another order than before. */
+static void keep_first(struct runtime_pages *p, size_t n)
+{
+	if (n == p->pages.n)
+		return;
+	for (size_t i = n; i < p->pages.n; i++)
+		free_page(&p->pages.v[i]);
+	p->pages.n = n;
+	hashindex_done(&p->by_address);
+	for (size_t i = 0; i < p->pages.n; i++)
+		if (!hashindex_add(&p->by_address, hash_u64(p->pages.v[i].at), (uint32_t)i))
+			runtime_pages_forget(p);
+}
+
+/* Puts the pages that are read again before the others.  Returns how many there are. */
+static size_t choose_again(struct runtime_pages *p)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->pages.n && n < AGAIN_MAX && 2 * n + 1 < p->n_left; i++) {
+		struct runtime_page page = p->pages.v[i];
+		if (!page.is_read || page.n_unused++ >= UNUSED_MAX ||
+		    (!page.second && !(page.second = malloc(RUNTIME_PAGE_BYTES))))
+			continue;
+		p->pages.v[i] = p->pages.v[n];
+		p->pages.v[n++] = page;
+	}
+	return n;
+}
+
+void runtime_pages_again(struct runtime_pages *p)
+{
+	struct iovec local[2 * AGAIN_MAX], remote[2 * AGAIN_MAX];
+	p->uses_second = false;
+	keep_first(p, choose_again(p));
+	size_t n = p->pages.n;
+	for (size_t i = 0; i < n; i++) {
+		void *at = (void *)(uintptr_t)p->pages.v[i].at;
+		local[i] = (struct iovec){ p->pages.v[i].bytes, RUNTIME_PAGE_BYTES };
+		local[n + i] = (struct iovec){ p->pages.v[i].second, RUNTIME_PAGE_BYTES };
+		remote[i] = remote[n + i] = (struct iovec){ at, RUNTIME_PAGE_BYTES };
+	}
+	p->n_left -= 2 * n;
+	size_t n_bytes = 2 * n * RUNTIME_PAGE_BYTES;
+	if (n && p->memory->read(p->memory->ctx, local, 2 * n, remote, 2 * n) != (long)n_bytes)
+		keep_first(p, 0);
+}
+
+void runtime_pages_use(struct runtime_pages *p, bool second)
+{
+	p->uses_second = second;
+}
+
 static struct runtime_page *page_at(struct runtime_pages *p, uint64_t at)
 {
 	struct runtime_page *page = find(p, at);
+	if (page)
+		page->n_unused = 0;
 	if (page || !(page = add(p, at)))
 		return page;
 	page->is_read = runtime_memory_read(p->memory, at, page->bytes, RUNTIME_PAGE_BYTES);
@@ -73,7 +137,8 @@ bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t 
 		const struct runtime_page *page = page_at(p, at + done - off);
 		if (!page || !page->is_read)
 			return false;
-		memcpy((char *)buf + done, page->bytes + off, n);
+		const uint8_t *bytes = p->uses_second && page->second ? page->second : page->bytes;
+		memcpy((char *)buf + done, bytes + off, n);
 	}
 	return true;
 }

@@ -21,8 +21,16 @@ struct runtime_memory;
 struct runtime_pages {
 	const struct runtime_memory *memory;    /* borrowed */
 	uint64_t n_left;                /* pages that may still be read; the caller's */
-	/* Private: of each page the part that could be read. */
-	VEC(struct runtime_page { uint64_t at; uint8_t *bytes; bool is_read; }) pages;
+	/* Private: of each page the part that could be read, and how often it was read again
+	 * without having been used. */
+	VEC(struct runtime_page {
+		uint64_t at;
+		uint8_t *bytes;
+		uint8_t *second;        /* of the second reading; NULL: there was none */
+		bool is_read;
+		uint8_t n_unused;
+	}) pages;
+	bool uses_second;
 	struct hashindex by_address;
 };
 
@@ -31,6 +39,16 @@ void runtime_pages_done(struct runtime_pages *p);
 
 /* Forgets all pages, but not how many may be read. */
 void runtime_pages_forget(struct runtime_pages *p);
+
+/*
+ * Reads the pages that were used lately again, with one system call, and forgets all others: for
+ * readers that follow the same pointers again and again, mostly to the same pages.  Each page is
+ * read twice, all of them once before the second time, so that a reader can compare.
+ */
+void runtime_pages_again(struct runtime_pages *p);
+
+/* Which of the two readings is used from now on; after runtime_pages_again the first. */
+void runtime_pages_use(struct runtime_pages *p, bool second);
 
 /* False: not all of it can be read, or no more may be. */
 bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes);

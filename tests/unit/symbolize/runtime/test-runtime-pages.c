@@ -5,12 +5,75 @@
 
 static struct gomemory memory;
 static int n_reads;
+static uint64_t changed_at;             /* after its page was read; 0: nothing changes */
 
 static long count_reads(void *ctx, const struct iovec *local, size_t n_local,
 			const struct iovec *remote, size_t n_remote)
 {
+	long n_bytes = 0, r = 0;
 	n_reads++;
-	return gomemory_read(ctx, local, n_local, remote, n_remote);
+	if (!changed_at)
+		return gomemory_read(ctx, local, n_local, remote, n_remote);
+	for (size_t i = 0; i < n_local && r >= 0; i++) {
+		r = gomemory_read(ctx, &local[i], 1, &remote[i], 1);
+		n_bytes += r > 0 ? r : 0;
+		if (changed_at - (uintptr_t)remote[i].iov_base < RUNTIME_PAGE_BYTES)
+			gomemory_word(&memory, changed_at, (uint64_t)n_bytes);
+	}
+	return n_bytes;
+}
+
+/* Pages a, b and c, of which only a is used later on. */
+static void test_again(const struct runtime_memory *from)
+{
+	const uint64_t a = GOMEMORY_HEAP, b = a + RUNTIME_PAGE_BYTES, c = b + RUNTIME_PAGE_BYTES;
+	struct runtime_pages p;
+	uint64_t word, other;
+	runtime_pages_init(&p, from, 100);
+	runtime_pages_read(&p, b, &word, 8);
+	runtime_pages_read(&p, a, &word, 8);
+	runtime_pages_read(&p, c, &word, 8);
+	gomemory_word(&memory, a, 4711);
+	gomemory_word(&memory, c, 4712);
+	n_reads = 0;
+	runtime_pages_again(&p);
+	tap_ok(n_reads == 1 && p.n_left == 91 && runtime_pages_read(&p, a, &word, 8) &&
+	       runtime_pages_read(&p, c, &other, 8) && word == 4711 && other == 4712 &&
+	       n_reads == 1, "three pages are read again at once");
+	for (int i = 0; i < 10; i++) {
+		runtime_pages_read(&p, a, &word, 8);
+		runtime_pages_again(&p);
+	}
+	tap_ok(p.pages.n == 1 && runtime_pages_read(&p, a, &word, 8) && word == 4711 &&
+	       n_reads == 11, "only those that are used");
+	changed_at = a;
+	runtime_pages_again(&p);
+	runtime_pages_read(&p, a, &word, 8);
+	runtime_pages_use(&p, true);
+	tap_ok(runtime_pages_read(&p, a, &other, 8) && word == 4711 && other == RUNTIME_PAGE_BYTES,
+	       "each is read twice");
+	runtime_pages_again(&p);
+	tap_ok(runtime_pages_read(&p, a, &other, 8) && other == 2 * RUNTIME_PAGE_BYTES,
+	       "the first reading is used first");
+	changed_at = 0;
+	gomemory_word(&memory, a, 4711);
+	runtime_pages_read(&p, GOMEMORY_HEAP + GOMEMORY_HEAP_BYTES, &word, 8);
+	runtime_pages_again(&p);
+	tap_int(p.pages.n, 1, "not those that could not be read");
+	p.n_left = 1;
+	runtime_pages_read(&p, b, &word, 8);
+	n_reads = 0;
+	runtime_pages_again(&p);
+	tap_ok(!p.pages.n && !n_reads, "no more pages than allowed");
+	p.n_left = 100;
+	runtime_pages_read(&p, b, &word, 8);
+	runtime_pages_read(&p, a, &word, 8);
+	memory.is_gone = true;
+	runtime_pages_again(&p);
+	memory.is_gone = false;
+	tap_ok(!p.pages.n && runtime_pages_read(&p, a, &word, 8) && word == 4711,
+	       "if they cannot be read, each is read anew");
+	runtime_pages_done(&p);
 }
 
 int main(void)
@@ -61,5 +124,6 @@ int main(void)
 		runtime_pages_read(&p, at, &word, 8);
 	tap_ok(p.pages.n < 5000, "they take a limited amount of memory");
 	runtime_pages_done(&p);
+	test_again(&from);
 	return tap_done();
 }
