@@ -17,6 +17,7 @@
 
 #define FIRST_N 16u             /* activations before the first choice, */
 #define LAST_N 2048u            /* and before the last one */
+#define REGISTER_WEIGHT 4u      /* against slots */
 #define CALLS 256u              /* a power of two */
 #define CALL_N_MIN 3u            /* samples before its place is used, */
 #define CALL_N_MAX 64u           /* and before it is not learned any more */
@@ -63,10 +64,14 @@ static bool is_address(uint64_t value)
 	return value >= 65536 && value >> 47 == 0;
 }
 
-static uint64_t instruction_score(const struct interp_learn *l, const struct interp_learn_place *p)
+/* Around calls, compilers put a register's value into a slot, which keeps it afterwards: it is an
+ * instruction in all samples, but an earlier one. */
+static uint64_t instruction_score(const struct interp_learn *l, uint32_t place)
 {
+	const struct interp_learn_place *p = &l->place[place];
 	bool is_known = p->n_agree * 40 > l->n && p->n_code * 2 > l->n;
-	return is_known ? (uint64_t)p->n_code * p->n_code * n_values(p->code_values) : 0;
+	uint64_t score = (uint64_t)p->n_code * p->n_code * n_values(p->code_values);
+	return is_known ? score * (place < ARCH_REGS_MAX ? REGISTER_WEIGHT : 1) : 0;
 }
 
 static uint64_t frame_score(const struct interp_learn *l, const struct interp_learn_place *p)
@@ -79,7 +84,7 @@ static void choose(struct interp_learn *l)
 	uint64_t best = 0, best_frame = 0;
 	l->instruction = l->frame = ACTIVATION_NO_PLACE;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
-		uint64_t score = instruction_score(l, &l->place[i]);
+		uint64_t score = instruction_score(l, i);
 		uint64_t of_frame = frame_score(l, &l->place[i]);
 		if (score > best) {
 			best = score;

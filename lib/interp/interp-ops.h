@@ -41,8 +41,10 @@ struct interp_runtime {
 	bool has_single_frames;         /* an activation executes one function, without callers */
 	/* A drain begins: memory that was read is read again.  Returns the epoch. */
 	uint32_t (*renew)(void *ctx, uint64_t now_ns);
-	/* Memory that was read is read again. */
+	/* What was read of threads and frames is read again. */
 	void (*forget)(void *ctx);
+	/* From then on, what was read just after it is used.  NULL: nothing was. */
+	void (*use_second)(void *ctx);
 	/* The function with an instruction at that address, and the offset of the instruction that
 	 * is executed when the loop has that address.  is_new: it may be one that was not met
 	 * before. */

@@ -17,6 +17,7 @@ static uint32_t renew(void *ctx, uint64_t now_ns)
 {
 	struct python *p = ctx;
 	interp_language_renew(&p->base);
+	p->frame_pages.n_left = p->base.pages.n_left;
 	pycodes_limit(&p->codes);
 	p->codes.now_ns = now_ns;
 	return p->codes.epoch;
@@ -25,7 +26,13 @@ static uint32_t renew(void *ctx, uint64_t now_ns)
 static void forget(void *ctx)
 {
 	struct python *p = ctx;
-	runtime_pages_forget(&p->base.pages);
+	runtime_pages_again(&p->frame_pages);
+}
+
+static void use_second(void *ctx)
+{
+	struct python *p = ctx;
+	runtime_pages_use_second(&p->frame_pages);
 }
 
 static uint32_t code_of(void *ctx, uint64_t instruction, bool is_new, uint32_t *ret_off)
@@ -67,7 +74,7 @@ static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
 	struct python *p = ctx;
 	ret->link.n = ret->ends.n = 0;
 	ret->is_whole = false;
-	if (!python_frames_read(&p->program, &p->base.pages, at, &p->frames) ||
+	if (!python_frames_read(&p->program, &p->frame_pages, at, &p->frames) ||
 	    !p->frames.frames.n || !VEC_RESERVE(&ret->link, p->frames.frames.n) ||
 	    !VEC_RESERVE(&ret->ends, p->frames.ends.n))
 		return false;
@@ -90,7 +97,8 @@ static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
 static bool innermost(void *ctx, uint32_t tid, uint64_t *ret)
 {
 	struct python *p = ctx;
-	return interp_python_innermost(p, interp_language_tid(&p->base, tid), ret);
+	return interp_python_innermost(p, &p->frame_pages, interp_language_tid(&p->base, tid),
+				       ret);
 }
 
 static uint32_t frame(void *ctx, uint32_t code, uint32_t off, bool has_line)
@@ -104,6 +112,7 @@ void interp_python_set_runtime(struct python *p)
 	r->has_single_frames = p->program.layout.entry == PYTHON_ENTRY_EACH;
 	r->renew = renew;
 	r->forget = forget;
+	r->use_second = use_second;
 	r->code_of = code_of;
 	r->code_of_frame = code_of_frame;
 	r->is_shared = is_shared;

@@ -12,6 +12,7 @@ struct python {
 	struct interp_process base;
 	struct python_program program;
 	struct python_threads threads;
+	struct runtime_pages frame_pages; /* threads and frames, for samples */
 	struct python_frames frames;    /* of the present thread */
 	struct pycodes codes;
 };
@@ -21,7 +22,8 @@ void interp_python_set_runtime(struct python *p);
 
 /* The innermost frame of a thread, by its id in its own namespace; 0: it has none.  False: it is
  * unknown. */
-bool interp_python_innermost(struct python *p, uint32_t tid, uint64_t *ret);
+bool interp_python_innermost(struct python *p, struct runtime_pages *pages, uint32_t tid,
+			     uint64_t *ret);
 
 /* The frame of a function at an instruction, or without a line.  FRAMES_NONE: no memory. */
 uint32_t interp_python_frame(struct python *p, uint32_t code, int64_t off, bool has_line);

@@ -61,6 +61,7 @@ static int open_python(struct interp_process *base, const struct interp_place *a
 			       "_PyEval_EvalFrameDefault");
 	base->interp.is_loop = is_loop;
 	base->interp.is_glue = is_glue;
+	runtime_pages_init(&p->frame_pages, &base->memory, 0);
 	p->codes.pages = &base->pages;
 	p->codes.vfuncs = base->t.vfuncs;
 	p->codes.code_type = p->program.code_type;
@@ -75,6 +76,7 @@ static void close_python(struct interp_process *base)
 	pycodes_done(&p->codes);
 	VEC_FREE(&p->threads.v);
 	python_frames_done(&p->frames);
+	runtime_pages_done(&p->frame_pages);
 }
 
 /* ---- functions ----------------------------------------------------------------------------- */
@@ -99,9 +101,9 @@ static bool add_frame(struct python *p, const struct python_frame *f, struct int
 
 /* The innermost frame of a thread; 0: it has none.  The list is read again when it lacks the
  * thread, which may have begun since.  False: it is unknown. */
-bool interp_python_innermost(struct python *p, uint32_t tid, uint64_t *ret)
+bool interp_python_innermost(struct python *p, struct runtime_pages *pages, uint32_t tid,
+			     uint64_t *ret)
 {
-	struct runtime_pages *pages = &p->base.pages;
 	const struct python_thread *t = python_threads_find(&p->threads, tid);
 	*ret = 0;
 	if (t && python_threads_frame(&p->program, pages, t, ret))
@@ -117,7 +119,7 @@ static bool read_thread(struct interp_process *base, uint32_t tid, struct interp
 	uint64_t at;
 	pycodes_limit(&p->codes);
 	p->codes.now_ns = 0;
-	if (!interp_python_innermost(p, tid, &at) ||
+	if (!interp_python_innermost(p, &base->pages, tid, &at) ||
 	    !python_frames_read(&p->program, &base->pages, at, &p->frames))
 		return false;
 	for (size_t i = 0; i < p->frames.frames.n; i++)

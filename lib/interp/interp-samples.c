@@ -12,6 +12,8 @@
 /* Places are learned from samples that are not older. */
 #define LEARN_NS 2000000u
 
+#define READINGS_MAX 4u         /* of a thread, until one is steady */
+
 /* An activation: its innermost function, and its callers. */
 struct interp_samples_part {
 	uint32_t code, off;
@@ -33,7 +35,8 @@ void interp_samples_done(struct interp_samples *s)
 	interp_learn_done(&s->learn);
 	interp_chains_done(&s->chains);
 	activations_done(&s->activations);
-	interp_chain_done(&s->chain);
+	for (uint32_t i = 0; i < INTERP_SAMPLES_THREADS; i++)
+		interp_chain_done(&s->thread[i].chain);
 	interp_chain_done(&s->again);
 	VEC_FREE(&s->part);
 }
@@ -45,10 +48,23 @@ void interp_samples_renew(struct interp_samples *s, const struct interp_runtime 
 	if (epoch != s->epoch || interp_chains_is_full(&s->chains))
 		interp_chains_clear(&s->chains);
 	s->epoch = epoch;
-	s->chain_tid = 0;
+	s->n_threads = 0;
 }
 
 /* ---- places ----------------------------------------------------------------------------- */
+
+/* Is it one that was read in this drain?  Otherwise it takes the place of another one. */
+static bool find_thread(struct interp_samples *s, uint32_t tid)
+{
+	for (uint32_t i = 0; i < s->n_threads && i < INTERP_SAMPLES_THREADS; i++) {
+		s->t = &s->thread[i];
+		if (s->t->tid == tid)
+			return true;
+	}
+	s->t = &s->thread[s->n_threads++ % INTERP_SAMPLES_THREADS];
+	s->t->tid = tid;
+	return false;
+}
 
 /* The functions of a thread, from the one on that it executes now: those of earlier samples of this
  * drain may be gone. */
@@ -70,30 +86,43 @@ static bool is_equal(const struct interp_chain *a, const struct interp_chain *b)
 	return true;
 }
 
-/* Once per drain and thread.  The program goes on while its memory is read, so that parts may be of
- * different times: it is read twice. */
+/* The program goes on while its memory is read, so that parts may be of different times: it is read
+ * twice. */
+static bool read_twice(struct interp_samples *s, const struct interp_runtime *r)
+{
+	struct interp_samples_thread *t = s->t;
+	r->forget(r->ctx);
+	if (!read_chain(r, t->tid, &t->chain)) {
+		t->chain.link.n = t->chain.ends.n = 0;
+		return false;
+	}
+	if (r->use_second)
+		r->use_second(r->ctx);
+	else
+		r->forget(r->ctx);
+	t->is_steady = read_chain(r, t->tid, &s->again) && is_equal(&t->chain, &s->again);
+	return true;
+}
+
+/* Once per drain and thread. */
 static void read_thread(struct interp_samples *s, const struct interp_runtime *r, uint32_t tid)
 {
-	if (s->chain_tid == tid)
+	if (find_thread(s, tid))
 		return;
-	s->chain_tid = tid;
-	s->is_steady = false;
-	if (!read_chain(r, tid, &s->chain)) {
-		s->chain.link.n = s->chain.ends.n = 0;
-		return;
-	}
-	r->forget(r->ctx);
-	s->is_steady = read_chain(r, tid, &s->again) && is_equal(&s->chain, &s->again);
+	s->t->is_steady = false;
+	for (unsigned int i = 0; i < READINGS_MAX && !s->t->is_steady; i++)
+		if (!read_twice(s, r))
+			return;
 	/* whatever the samples are: functions have these callers */
-	if (s->is_steady)
-		interp_chains_learn(&s->chains, r, &s->chain);
+	if (s->t->is_steady)
+		interp_chains_learn(&s->chains, r, &s->t->chain);
 }
 
 static void learn(struct interp_samples *s, const struct interp_runtime *r)
 {
-	if (s->chain.link.n)
+	if (s->t->chain.link.n)
 		interp_learn_add(&s->learn, r, &s->activations, &s->activations.v.v[0],
-				 s->chain.link.v[0].at, s->chain.link.v[0].code);
+				 s->t->chain.link.v[0].at, s->t->chain.link.v[0].code);
 }
 
 /* ---- callers ---------------------------------------------------------------------------- */
@@ -123,9 +152,9 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r)
 		size_t at = 0;
 		if (!activations_value(&s->activations, a, s->learn.frame, &p.frame))
 			p.frame = 0;
-		bool is_there = p.frame && find_frame(&s->chain, p.frame, &at);
+		bool is_there = p.frame && find_frame(&s->t->chain, p.frame, &at);
 		p.code = interp_learn_code(&s->learn, r, &s->activations, a,
-					   is_there ? s->chain.link.v[at].code : INTERP_NO_CODE,
+					   is_there ? s->t->chain.link.v[at].code : INTERP_NO_CODE,
 					   &p.off);
 		if (!VEC_PUSH(&s->part, p))
 			return false;
@@ -148,7 +177,7 @@ static bool find_end(const struct interp_chain *c, size_t at, size_t *ret)
 /* Does the chain go on, after index `end`, as the native stack does? */
 static bool leads_on(const struct interp_samples *s, size_t i, size_t end, bool is_whole)
 {
-	const struct interp_chain *c = &s->chain;
+	const struct interp_chain *c = &s->t->chain;
 	if (i + 1 < s->part.n) {
 		uint64_t outer = s->part.v[i + 1].frame;
 		return end < c->link.n && (!outer || c->link.v[end].at == outer);
@@ -162,13 +191,13 @@ static size_t take_part(struct interp_samples *s, const struct interp_runtime *r
 			size_t at, bool is_whole)
 {
 	struct interp_samples_part *p = &s->part.v[i];
-	const struct interp_link *inner = &s->chain.link.v[at];
+	const struct interp_link *inner = &s->t->chain.link.v[at];
 	size_t end;
 	if (p->code != INTERP_NO_CODE && !r->is_shared(r->ctx, p->code, inner->code))
 		return at;
 	p->off = p->code == INTERP_NO_CODE ? inner->off : p->off;
 	p->code = inner->code;
-	if (!find_end(&s->chain, at, &end) || !leads_on(s, i, end, is_whole))
+	if (!find_end(&s->t->chain, at, &end) || !leads_on(s, i, end, is_whole))
 		return at;
 	p->is_read = true;
 	p->first = at;
@@ -191,8 +220,8 @@ static void read_callers(struct interp_samples *s, const struct interp_runtime *
 		struct interp_samples_part *p = &s->part.v[i];
 		if (r->has_single_frames && p->frame && p->code != INTERP_NO_CODE)
 			tell_apart(r, p);
-		bool is_next = i > 0 && s->part.v[i - 1].is_read && at < s->chain.link.n;
-		if (p->frame ? find_frame(&s->chain, p->frame, &at) : is_next)
+		bool is_next = i > 0 && s->part.v[i - 1].is_read && at < s->t->chain.link.n;
+		if (p->frame ? find_frame(&s->t->chain, p->frame, &at) : is_next)
 			at = take_part(s, r, i, at, is_whole);
 	}
 }
@@ -214,14 +243,14 @@ static enum interp_quality believe(struct interp_samples *s, size_t i, bool is_e
 	const struct interp_chains_place at = place_of(s, i);
 	uint32_t read = INTERP_CHAINS_NONE, known = INTERP_CHAINS_NONE;
 	if (p->is_read)
-		read = interp_chains_node(&s->chains, &s->chain.link.v[p->first + 1], p->n - 1);
+		read = interp_chains_node(&s->chains, &s->t->chain.link.v[p->first + 1], p->n - 1);
 	if (p->frame)
 		known = interp_chains_find(&s->chains, &at);
 	/* beyond the copy of the stack nothing else is known */
 	bool is_inner_exact = i > 0 && s->part.v[i - 1].quality == INTERP_QUALITY_EXACT;
 	if (read != INTERP_CHAINS_NONE &&
 	    (is_early || read == known || (!p->frame && is_inner_exact) ||
-	     (known == INTERP_CHAINS_NONE && !is_late && s->is_steady))) {
+	     (known == INTERP_CHAINS_NONE && !is_late && s->t->is_steady))) {
 		p->node = read;
 		return INTERP_QUALITY_EXACT;
 	}
@@ -258,7 +287,9 @@ static bool add_callers(const struct interp_samples *s, const struct interp_runt
 	for (uint32_t node = p->node; node; k++) {
 		struct interp_chains_caller c = interp_chains_caller(&s->chains, node);
 		bool has_link = is_read && k < p->n;
-		uint32_t off = !c.has_off && has_link ? s->chain.link.v[p->first + k].off : c.off;
+		uint32_t off = c.off;
+		if (!c.has_off && has_link)
+			off = s->t->chain.link.v[p->first + k].off;
 		if (!add_frame(ret, r->frame(r->ctx, c.code, off, c.has_off || has_link)))
 			return false;
 		node = c.next;
@@ -286,7 +317,7 @@ static bool add_outer(struct interp_samples *s, const struct interp_runtime *r,
 		      struct interp_frames *ret)
 {
 	const struct interp_samples_part *last = &s->part.v[s->part.n - 1];
-	const struct interp_chain *c = &s->chain;
+	const struct interp_chain *c = &s->t->chain;
 	size_t at = last->first + last->n, end;
 	if (!last->is_read || last->quality != INTERP_QUALITY_EXACT)
 		return true;
@@ -332,7 +363,7 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	if (!list_parts(s, r))
 		return INTERP_QUALITY_UNKNOWN;
 	read_callers(s, r, n->is_whole);
-	bool is_early = lag_ns < EARLY_NS && s->is_steady;
+	bool is_early = lag_ns < EARLY_NS && s->t->is_steady;
 	decide(s, r, is_early, lag_ns > LATE_NS);
 	return add_all(s, r, n->is_whole, ret);
 }

@@ -27,15 +27,22 @@ enum interp_quality {
 	INTERP_QUALITIES
 };
 
+/* Threads that are read once per drain, if there are no more. */
+#define INTERP_SAMPLES_THREADS 8u
+
 struct interp_samples {
 	struct interp_learn learn;
 	struct interp_chains chains;
 	uint32_t epoch;                 /* of the runtime's functions */
 	/* Private: of the present sample. */
 	struct activations activations;
-	struct interp_chain chain, again;
-	uint32_t chain_tid;             /* whose chain it is, in this drain; 0: none */
-	bool is_steady;                 /* it was the same when it was read again */
+	struct interp_samples_thread {
+		uint32_t tid;
+		bool is_steady;         /* its chain did not change while it was read */
+		struct interp_chain chain;
+	} thread[INTERP_SAMPLES_THREADS], *t; /* of this drain; the present one */
+	uint32_t n_threads;
+	struct interp_chain again;
 	VEC(struct interp_samples_part) part;
 };
 void interp_samples_init(struct interp_samples *s);

@@ -31,6 +31,7 @@ void runtime_pages_forget(struct runtime_pages *p)
 	for (size_t i = 0; i < p->pages.n; i++)
 		free_page(&p->pages.v[i]);
 	p->pages.n = 0;
+	p->uses_second = false;
 	hashindex_done(&p->by_address);
 }
 
@@ -110,9 +111,9 @@ void runtime_pages_again(struct runtime_pages *p)
 		keep_first(p, 0);
 }
 
-void runtime_pages_use(struct runtime_pages *p, bool second)
+void runtime_pages_use_second(struct runtime_pages *p)
 {
-	p->uses_second = second;
+	p->uses_second = true;
 }
 
 static struct runtime_page *page_at(struct runtime_pages *p, uint64_t at)
@@ -120,7 +121,7 @@ static struct runtime_page *page_at(struct runtime_pages *p, uint64_t at)
 	struct runtime_page *page = find(p, at);
 	if (page)
 		page->n_unused = 0;
-	if (page || !(page = add(p, at)))
+	if (page || p->uses_second || !(page = add(p, at)))
 		return page;
 	page->is_read = runtime_memory_read(p->memory, at, page->bytes, RUNTIME_PAGE_BYTES);
 	return page;
@@ -137,7 +138,9 @@ bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t 
 		const struct runtime_page *page = page_at(p, at + done - off);
 		if (!page || !page->is_read)
 			return false;
-		const uint8_t *bytes = p->uses_second && page->second ? page->second : page->bytes;
+		const uint8_t *bytes = p->uses_second ? page->second : page->bytes;
+		if (!bytes)
+			return false;
 		memcpy((char *)buf + done, bytes + off, n);
 	}
 	return true;

@@ -47,8 +47,8 @@ void runtime_pages_forget(struct runtime_pages *p);
  */
 void runtime_pages_again(struct runtime_pages *p);
 
-/* Which of the two readings is used from now on; after runtime_pages_again the first. */
-void runtime_pages_use(struct runtime_pages *p, bool second);
+/* Until then, the second of these readings is used, and nothing else can be read. */
+void runtime_pages_use_second(struct runtime_pages *p);
 
 /* False: not all of it can be read, or no more may be. */
 bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes);

@@ -24,7 +24,7 @@ enum { RBX = 3, RBP = 6, R12 = 12, R13 = 13, R14 = 14, R15 = 15 };
 /* The frames of the thread now, outermost first: functions. */
 static uint32_t now[8];
 static size_t n_now;
-static bool is_moving;                  /* each reading finds something else */
+static bool is_moving;                  /* while it is read */
 
 static uint32_t renew(void *ctx, uint64_t now_ns)
 {
@@ -32,6 +32,10 @@ static uint32_t renew(void *ctx, uint64_t now_ns)
 }
 
 static void forget(void *ctx)
+{
+}
+
+static void use_second(void *ctx)
 {
 	if (is_moving)
 		now[n_now - 2] ^= 1;
@@ -86,9 +90,9 @@ static uint32_t unknown(void *ctx)
 }
 
 static const struct interp_runtime runtime = {
-	.renew = renew, .forget = forget, .code_of = code_of, .is_shared = is_shared,
-	.is_same_line = is_same_line,
-	.chain = chain, .innermost = innermost, .frame = frame, .unknown = unknown,
+	.renew = renew, .forget = forget, .use_second = use_second, .code_of = code_of,
+	.is_shared = is_shared, .is_same_line = is_same_line, .chain = chain,
+	.innermost = innermost, .frame = frame, .unknown = unknown,
 };
 
 static struct interp_samples samples;
@@ -101,22 +105,31 @@ static void execute(const char *functions)
 		now[n_now++] = (uint32_t)(*functions - '0');
 }
 
+static bool is_calling;                 /* the instruction is in a slot only */
+
 /* A sample some time ago: its loop had that function's instruction in r15, a frame in rbx, the
- * start of the function in r12, and a constant frame in r13. */
+ * start of the function in r12, and a constant frame in r13; the slot below the CFA has the
+ * instruction of an earlier call. */
 static enum interp_quality sample(uint32_t function, uint32_t off, size_t depth, uint64_t age_ns)
 {
 	static struct stack_regs rules;
-	static const bool is_loop = true;
+	static const bool is_loop[2] = { true, false };
 	struct stack_user user = { .arch = &arch_x86_64 };
-	const struct unwind_frame f = { .pc = 0x400000, .sp = 0x7000, .flags = UNWIND_FRAME_EXACT };
-	struct stack_regs_walk walk = { .rules = &rules, .user = &user, .frame = &f, .n = 1 };
-	walk.regs.r[R15] = CODE(function) + off;
+	const struct unwind_frame f[2] = {
+		{ .pc = 0x400000, .sp = 0x7000, .flags = UNWIND_FRAME_EXACT }, { .sp = 0x7008 },
+	};
+	const uint64_t slot = CODE(function) + off / 8 * 8 + 2;
+	struct stack_regs_walk walk = {
+		.rules = &rules, .user = &user, .frame = f, .n = 2, .stack_at = 0x7000,
+		.stack = (const uint8_t *)&slot, .n_stack_bytes = sizeof(slot),
+	};
+	walk.regs.r[R15] = is_calling ? 0 : CODE(function) + off;
 	walk.regs.r[R12] = CODE(function);
 	walk.regs.r[RBX] = FRAME(depth);
 	walk.regs.r[R13] = FRAME(0);
 	walk.regs.valid = 0x1ffff;
 	const struct interp_samples_native n = {
-		.walk = &walk, .is_loop = &is_loop, .is_whole = true, .tid = 5,
+		.walk = &walk, .is_loop = is_loop, .is_whole = true, .tid = 5,
 		.time_ns = clock_monotonic_ns() - age_ns,
 	};
 	interp_samples_renew(&samples, &runtime, n.time_ns);
@@ -140,8 +153,10 @@ static void learn(void)
 		const char *functions = stacks[i % 4];
 		size_t depth = strlen(functions) - 1;
 		execute(functions);
+		is_calling = i % 11 % 2;
 		sample((uint32_t)(functions[depth] - '0'), 2 + i % 30 * 2, depth, 1000);
 	}
+	is_calling = false;
 }
 
 #define LATE 20000000u
@@ -152,7 +167,8 @@ int main(void)
 	execute("0123");
 	tap_int(sample(3, 10, 3, LATE), INTERP_QUALITY_UNKNOWN, "nothing is known at first");
 	learn();
-	tap_int(samples.learn.instruction, R15, "the instruction: not the start of the function");
+	tap_int(samples.learn.instruction, R15,
+		"the instruction: not the start of the function, nor an earlier one");
 	tap_int(samples.learn.frame, RBX, "the frame: not the one that never changes");
 
 	execute("0126");
