@@ -18,20 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Samples come periodically, so the next one is awaited, and read as soon as it is there: each one
- * at first, and while many callers are unknown; otherwise one within STEP_NS.
- */
-#define STEP_NS 5000000u
-#define AFTER_NS 40000u                 /* from the sample to its reading */
-#define PERIOD_NS_MIN 200000u           /* more samples are not awaited one by one */
-#define PERIOD_NS_MAX 100000000u
-#define AGAIN_NS 100000u                /* the first time that a sample does not come */
-#define AGAIN_DOUBLED_MAX 6u
-#define IDLE_NS 1000000000u             /* so long after the last sample */
-#define UNSURE_MAX (65536u / 20)        /* of samples without callers */
-#define UNSURE_PART 64u                 /* a sample's weight in the share */
-
 /* A program may make reading slow, by deep stacks or on purpose.  At most this part of the time is
  * spent on it, with so much in advance; samples that come then have no functions. */
 #define SPENT_PART 2u
@@ -49,8 +35,8 @@ void functions_init(struct functions *f, const struct interp_tables *t, struct s
 {
 	*f = (struct functions){
 		.mode = mode, .cache.tables = *t, .strings = strings, .labels = labels,
-		.unsure = 65536,
 	};
+	functions_pace_init(&f->pace);
 }
 
 void functions_done(struct functions *f)
@@ -75,40 +61,7 @@ void functions_tick(struct functions *f, const struct procs *procs, uint64_t now
 
 uint64_t functions_due_ns(struct functions *f, uint64_t now_ns)
 {
-	uint64_t period_ns = f->period_ns > PERIOD_NS_MIN ? f->period_ns : PERIOD_NS_MIN, n = 1;
-	if (!f->sampled_ns || now_ns - f->sampled_ns > IDLE_NS)
-		return UINT64_MAX;
-	f->n_missed = f->seen_ns == f->sampled_ns ? f->n_missed + 1 : 0;
-	f->seen_ns = f->sampled_ns;
-	if (f->unsure <= UNSURE_MAX && period_ns < STEP_NS)
-		n = STEP_NS / period_ns;
-	uint64_t due_ns = f->sampled_ns + n * period_ns + AFTER_NS;
-	if (due_ns < now_ns + AFTER_NS && f->n_missed)
-		due_ns = now_ns + ((uint64_t)AGAIN_NS << (f->n_missed < AGAIN_DOUBLED_MAX ?
-							  f->n_missed - 1 :
-							  AGAIN_DOUBLED_MAX));
-	if (due_ns < now_ns + AFTER_NS)
-		due_ns = now_ns + period_ns - (now_ns - f->sampled_ns) % period_ns + AFTER_NS;
-	if (!f->step_ns || due_ns - now_ns < f->step_ns)
-		f->step_ns = due_ns - now_ns;
-	return due_ns;
-}
-
-/* Samples that were lost, and threads that had no CPU, make single intervals longer. */
-static void note_period(struct functions *f, const struct record *r)
-{
-	uint64_t ns = r->time_ns - f->sampled_ns;
-	if (r->tid == f->sampled_tid && ns >= PERIOD_NS_MIN / 2 && ns < PERIOD_NS_MAX) {
-		if (!f->period_ns || ns < f->period_ns)
-			f->period_ns = f->period_ns ? (3 * f->period_ns + ns) / 4 : ns;
-		else
-			f->period_ns += (ns < 2 * f->period_ns ? ns - f->period_ns :
-								f->period_ns) / 16;
-	}
-	if (r->time_ns > f->sampled_ns) {
-		f->sampled_ns = r->time_ns;
-		f->sampled_tid = r->tid;
-	}
+	return functions_pace_due_ns(&f->pace, now_ns);
 }
 
 /* ---- processes -------------------------------------------------------------------------- */
@@ -220,13 +173,12 @@ static void note(struct functions *f, const struct record *r, enum interp_qualit
 {
 	uint64_t end_ns = clock_monotonic_ns(), lag_ns = end_ns - r->time_ns;
 	bool is_unsure = q == INTERP_QUALITY_INNERMOST || q == INTERP_QUALITY_UNKNOWN;
-	note_period(f, r);
 	f->stats.n[q]++;
 	f->stats.lag_ns += lag_ns;
 	f->stats.cost_ns += end_ns - begin_ns;
 	f->free_ns = (f->free_ns > begin_ns ? f->free_ns : begin_ns) +
 		     (end_ns - begin_ns) * SPENT_PART;
-	f->unsure += (is_unsure ? 65536 : 0) / UNSURE_PART - f->unsure / UNSURE_PART;
+	functions_pace_note(&f->pace, r->tid, r->time_ns, is_unsure);
 }
 
 bool functions_place(struct functions *f, struct stack_walk *w, struct procs_process *p,

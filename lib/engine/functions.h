@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/functions-pace.h"
 #include "interp/interp-cache.h"
 #include "interp/interp-samples.h"
 
@@ -28,7 +29,7 @@ struct functions {
 	enum interp_mode mode;          /* INTERP_NONE: nothing is read */
 	struct interp_cache cache;
 	struct functions_stats stats;   /* reset by engine_clear */
-	uint64_t step_ns;               /* the shortest time to the next reading; 0: none yet */
+	struct functions_pace pace;
 	char version[32];               /* of one of the interpreters: "python 3.11.2" */
 	/* Private. */
 	struct strtab *strings;
@@ -37,11 +38,7 @@ struct functions {
 	struct interp_frames frames;
 	VEC(bool) is_loop;
 	uint64_t now_ns;                /* of this drain; 0: nothing is read */
-	uint64_t period_ns;             /* between two samples of a thread; 0: unknown */
-	uint64_t sampled_ns, seen_ns;   /* the last sample's time, and that at the last wake-up */
-	uint32_t sampled_tid, n_missed; /* its thread; wake-ups since then without a sample */
 	uint64_t free_ns;               /* when what was spent on reading is paid off */
-	uint32_t unsure;                /* the share of recent samples without callers, of 65536 */
 	struct functions_seen {
 		uint32_t pid, n_changes;
 		uint64_t time_ns;       /* the drain when it was looked at */

@@ -227,8 +227,8 @@ static void move_functions(struct functions *to, struct functions *from)
 		move_u64(&to->stats.n[i], &from->stats.n[i]);
 	move_u64(&to->stats.lag_ns, &from->stats.lag_ns);
 	move_u64(&to->stats.cost_ns, &from->stats.cost_ns);
-	if (from->step_ns && (!to->step_ns || from->step_ns < to->step_ns))
-		to->step_ns = from->step_ns;
+	if (from->pace.step_ns && (!to->pace.step_ns || from->pace.step_ns < to->pace.step_ns))
+		to->pace.step_ns = from->pace.step_ns;
 	memcpy(to->version, from->version, sizeof(to->version));
 	memcpy(to->cache.why, from->cache.why, sizeof(to->cache.why));
 }

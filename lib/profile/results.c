@@ -31,7 +31,7 @@ static void set_functions(const struct functions *f, struct cprof_stats *ret)
 	ret->n_functions_unknown = st->n[INTERP_QUALITY_UNKNOWN];
 	ret->functions_lag_ns = n ? st->lag_ns / n : 0;
 	ret->functions_ns = st->cost_ns;
-	ret->functions_step_ns = f->step_ns;
+	ret->functions_step_ns = f->pace.step_ns;
 	ret->functions_of = f->version;
 	ret->functions_refused = f->cache.why;
 }

@@ -50,8 +50,9 @@ static void test_again(const struct runtime_memory *from)
 	runtime_pages_again(&p);
 	runtime_pages_read(&p, a, &word, 8);
 	runtime_pages_use_second(&p);
-	tap_ok(runtime_pages_read(&p, a, &other, 8) && word == 4711 && other == RUNTIME_PAGE_BYTES &&
-	       !runtime_pages_read(&p, b, &other, 8), "each is read twice");
+	tap_ok(runtime_pages_read(&p, a, &other, 8) && word == 4711 &&
+	       other == RUNTIME_PAGE_BYTES && !runtime_pages_read(&p, b, &other, 8),
+	       "each is read twice");
 	runtime_pages_again(&p);
 	tap_ok(runtime_pages_read(&p, a, &other, 8) && other == 2 * RUNTIME_PAGE_BYTES,
 	       "the first reading is used first");

@@ -1,0 +1,92 @@
+/*
+ * Samples come periodically, so the next one is awaited, and read as soon as it is there: each one
+ * at first, and while many callers are unknown.  But on average only one in SAMPLES_PER_WAKEUP is,
+ * apart from START of them: a program whose callers are never known would pay for all.
+ */
+
+#include "engine/functions-pace.h"
+
+#define AFTER_NS 40000u                 /* from the sample to its reading */
+#define PERIOD_NS_MIN 200000u           /* more samples are not awaited one by one */
+#define PERIOD_NS_MAX 100000000u
+#define AGAIN_NS 100000u                /* the first time that a sample does not come; */
+#define MISSED_MAX 8u                   /* doubled so often: the thread waits */
+
+#define UNSURE_MAX (65536u / 20)        /* of samples without callers: */
+#define UNSURE_MANY (65536u / 5)
+#define UNSURE_PART 64u                 /* a sample's weight in the share */
+
+/* Wake-ups: each one costs WAKEUP, which samples earn. */
+#define WAKEUP 16u
+#define EARNED 1u                       /* by a sample */
+#define EARNED_MANY 4u                  /* while many callers are unknown */
+#define START (256u * WAKEUP)           /* and at most */
+
+/* Otherwise one reading for so many samples. */
+#define STEP_SAMPLES 32u
+#define STEP_NS_MIN 5000000u
+
+void functions_pace_init(struct functions_pace *p)
+{
+	*p = (struct functions_pace){ .unsure = 65536, .credit = START };
+}
+
+/* Samples that were lost, and threads that had no CPU, make single intervals longer. */
+static void note_period(struct functions_pace *p, uint32_t tid, uint64_t time_ns)
+{
+	uint64_t ns = time_ns - p->sampled_ns;
+	if (tid == p->sampled_tid && ns >= PERIOD_NS_MIN / 2 && ns < PERIOD_NS_MAX) {
+		if (!p->period_ns || ns < p->period_ns)
+			p->period_ns = p->period_ns ? (3 * p->period_ns + ns) / 4 : ns;
+		else
+			p->period_ns += (ns < 2 * p->period_ns ? ns - p->period_ns :
+								p->period_ns) / 16;
+	}
+	if (time_ns > p->sampled_ns) {
+		p->sampled_ns = time_ns;
+		p->sampled_tid = tid;
+	}
+}
+
+void functions_pace_note(struct functions_pace *p, uint32_t tid, uint64_t time_ns, bool is_unsure)
+{
+	note_period(p, tid, time_ns);
+	p->unsure += (is_unsure ? 65536 : 0) / UNSURE_PART - p->unsure / UNSURE_PART;
+	p->credit += p->unsure > UNSURE_MANY ? EARNED_MANY : EARNED;
+	p->credit = p->credit < START ? p->credit : START;
+}
+
+/* When a sample is due that comes after `after_ns`. */
+static uint64_t sample_after_ns(const struct functions_pace *p, uint64_t period_ns,
+				uint64_t after_ns)
+{
+	uint64_t since_ns = after_ns - p->sampled_ns;
+	return p->sampled_ns + (since_ns / period_ns + 1) * period_ns + AFTER_NS;
+}
+
+uint64_t functions_pace_due_ns(struct functions_pace *p, uint64_t now_ns)
+{
+	uint64_t period_ns = p->period_ns > PERIOD_NS_MIN ? p->period_ns : PERIOD_NS_MIN, due_ns;
+	if (!p->sampled_ns || now_ns < p->sampled_ns)
+		return UINT64_MAX;
+	if (p->seen_ns != p->sampled_ns)
+		p->n_missed = 0;
+	else if (p->n_missed++ == MISSED_MAX)
+		p->n_missed--;
+	p->seen_ns = p->sampled_ns;
+	if (p->n_missed == MISSED_MAX)
+		return UINT64_MAX;
+	p->n_wakeups++;
+	if (p->unsure > UNSURE_MAX && p->credit >= WAKEUP) {
+		p->credit -= WAKEUP;
+		due_ns = p->n_missed ? now_ns + ((uint64_t)AGAIN_NS << (p->n_missed - 1)) :
+				       sample_after_ns(p, period_ns, now_ns);
+	} else {
+		uint64_t step_ns = (uint64_t)STEP_SAMPLES * period_ns << p->n_missed;
+		step_ns = step_ns > STEP_NS_MIN ? step_ns : STEP_NS_MIN;
+		due_ns = sample_after_ns(p, period_ns, now_ns + step_ns);
+	}
+	if (!p->step_ns || due_ns - now_ns < p->step_ns)
+		p->step_ns = due_ns - now_ns;
+	return due_ns;
+}
