@@ -29,7 +29,7 @@ static void forget(struct pycodes *c)
 	for (size_t i = 0; i < c->v.n; i++)
 		python_lines_done(&c->v.v[i].lines);
 	VEC_FREE(&c->v);
-	VEC_FREE(&c->by_start);
+	VEC_FREE(&c->spans.v);
 	hashindex_done(&c->by_address);
 	c->epoch++;
 }
@@ -69,41 +69,6 @@ static bool is_same(const struct python_code_key *a, const struct python_code_ke
 	       a->n_bytes == b->n_bytes && a->first_line == b->first_line;
 }
 
-/* The index of the first code in by_start that begins after an address. */
-static size_t first_after(const struct pycodes *c, uint64_t at)
-{
-	size_t low = 0, high = c->by_start.n;
-	while (low < high) {
-		size_t k = low + (high - low) / 2;
-		if (c->v.v[c->by_start.v[k]].start <= at)
-			low = k + 1;
-		else
-			high = k;
-	}
-	return low;
-}
-
-/* Those that overlap are gone: they had the same memory.  Where instructions are objects of their
- * own, functions may share them. */
-static void put_by_start(struct pycodes *c, uint32_t id)
-{
-	const struct pycode *code = &c->v.v[id];
-	if (!code->n_bytes || !VEC_RESERVE(&c->by_start, 1))
-		return;
-	size_t to = first_after(c, code->start + code->n_bytes - 1), from = to;
-	while (from > 0) {
-		const struct pycode *other = &c->v.v[c->by_start.v[from - 1]];
-		if (other->start + other->n_bytes <= code->start)
-			break;
-		from--;
-	}
-	memmove(c->by_start.v + from + 1, c->by_start.v + to,
-		(c->by_start.n - to) * sizeof(*c->by_start.v));
-	c->by_start.n -= to - from;
-	c->by_start.v[from] = id;
-	c->by_start.n++;
-}
-
 static uint32_t add_code(struct pycodes *c, uint64_t at, uint32_t old,
 			 const struct python_code_key *key)
 {
@@ -117,7 +82,8 @@ static uint32_t add_code(struct pycodes *c, uint64_t at, uint32_t old,
 		hashindex_remove(&c->by_address, hash, old);
 	hashindex_put(&c->by_address, hash, id);
 	read_code(c, &c->v.v[id]);
-	put_by_start(c, id);
+	const struct pycode *added = &c->v.v[id];
+	codespans_put(&c->spans, &(struct codespan){ added->start, added->n_bytes, id });
 	return id;
 }
 
@@ -147,10 +113,9 @@ uint32_t pycodes_at(struct pycodes *c, uint64_t at)
 
 static uint32_t find_by_start(struct pycodes *c, uint64_t at)
 {
-	size_t i = first_after(c, at);
-	if (!i)
+	uint32_t id = codespans_find(&c->spans, at);
+	if (id == CODESPANS_NONE)
 		return PYCODES_NONE;
-	uint32_t id = c->by_start.v[i - 1];
 	const struct pycode *code = &c->v.v[id];
 	return at - code->start <= code->n_bytes && pycodes_at(c, code->at) == id ? id
 										 : PYCODES_NONE;

@@ -14,6 +14,7 @@
 
 #include "base/hashindex.h"
 #include "base/vec.h"
+#include "interp/codespans.h"
 #include "symbolize/runtime/python-code.h"
 
 struct python_layout;
@@ -41,7 +42,7 @@ struct pycodes {
 	uint32_t epoch;                 /* ids are valid until it changes */
 	/* Private. */
 	VEC(struct pycode) v;
-	VEC(uint32_t) by_start;         /* sorted by their instructions */
+	struct codespans spans;
 	struct hashindex by_address;
 	struct { uint64_t at, time_ns; } *none; /* addresses without an object, for a while */
 };

@@ -4,6 +4,7 @@
 #include "symbolize/runtime/python-threads.h"
 
 #include "symbolize/runtime/python-program.h"
+#include "symbolize/runtime/runtime-cycle.h"
 #include "symbolize/runtime/runtime-pages.h"
 
 #include <string.h>
@@ -15,22 +16,6 @@
 static bool read_word(struct runtime_pages *p, uint64_t at, uint64_t *ret)
 {
 	return runtime_pages_read(p, at, ret, sizeof(*ret));
-}
-
-/* Finds cycles (R. P. Brent, 1980): each element is compared with an earlier one, which is replaced
- * after 1, 2, 4 ... elements. */
-struct cycle { uint64_t seen; size_t n, n_next; };
-
-/* May the list go on with the element at that address? */
-static bool is_next(struct cycle *c, uint64_t at)
-{
-	if (at % 8 != 0 || (c->n && at == c->seen))
-		return false;
-	if (c->n++ == c->n_next) {
-		c->n_next = 2 * c->n;
-		c->seen = at;
-	}
-	return true;
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -59,19 +44,20 @@ bool python_threads_read(const struct python_program *p, struct runtime_pages *p
 			 struct python_threads *ret)
 {
 	const struct python_layout *l = &p->layout;
-	struct cycle interps = { 0 };
+	struct runtime_cycle interps = { 0 };
 	uint64_t interp, thread;
 	ret->v.n = 0;
 	if (!read_word(pages, p->runtime + l->runtime_interpreters, &interp))
 		return false;
 	for (size_t i = 0; interp && i < PYTHON_INTERPRETERS_MAX; i++) {
-		struct cycle threads = { 0 };
-		if (!is_next(&interps, interp) ||
+		struct runtime_cycle threads = { 0 };
+		if (!runtime_cycle_is_next(&interps, interp) ||
 		    !read_word(pages, interp + l->interp_threads, &thread))
 			return false;
 		while (thread && ret->v.n < PYTHON_THREADS_MAX) {
 			struct python_thread t;
-			if (!is_next(&threads, thread) || !read_thread(p, pages, thread, &t) ||
+			if (!runtime_cycle_is_next(&threads, thread) ||
+			    !read_thread(p, pages, thread, &t) ||
 			    !VEC_PUSH(&ret->v, t) ||
 			    !read_word(pages, thread + l->thread_next, &thread))
 				return false;
@@ -153,13 +139,13 @@ bool python_frames_read(const struct python_program *p, struct runtime_pages *pa
 			struct python_frames *ret)
 {
 	const struct python_layout *l = &p->layout;
-	struct cycle cycle = { 0 };
+	struct runtime_cycle cycle = { 0 };
 	uint8_t frame[UINT8_MAX + 1];
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = false;
 	for (size_t i = 0; at && i < 2 * PYTHON_FRAMES_MAX; i++) {
 		if (ret->frames.n == PYTHON_FRAMES_MAX || l->frame_bytes > sizeof(frame) ||
-		    !is_next(&cycle, at) ||
+		    !runtime_cycle_is_next(&cycle, at) ||
 		    !runtime_pages_read(pages, at, frame, l->frame_bytes))
 			return true;
 		if (!add_frame(l, at, frame, ret))
