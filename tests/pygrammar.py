@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Checks the stacks of tests/prog/pygrammar.py in a profile.
+"""Checks the stacks of tests/prog/pygrammar.py in a profile, or of those of another language.
 
-    pygrammar.py PROFILE EXPRESSION...
+    pygrammar.py [php|rb] PROFILE EXPRESSION...
 
 Each expression must be true.  It may use:
     samples         how many there are
@@ -9,7 +9,7 @@ Each expression must be true.  It may use:
     innermost       those whose outer functions are unknown
     native          those without Python functions
     wrong           those with functions that the program cannot have
-    labels          how many there are by their label py::stack
+    labels          how many there are by their label py::stack, php::stack or rb::stack
     lines           the lines of each function, without its family: {"leaf": {8}}
     names           of all functions
 """
@@ -18,33 +18,34 @@ import sys
 
 import pprof
 
-PREFIX, UNKNOWN = "py::", "[callers unknown]"
-DRIVER = ["<module>", "run"]
+UNKNOWN = "[callers unknown]"
+MAIN = {"py": "<module>", "php": "{main}", "rb": "<main>"}
 CALLS = ["a", "b", "c", "leaf"]
 
 
-def is_possible(functions):
+def is_possible(functions, driver):
     """Outermost first: a beginning of the one path that leads to the last one."""
-    if functions[-1] in DRIVER:
-        return functions == DRIVER[:len(functions)]
+    if functions[-1] in driver:
+        return functions == driver[:len(functions)]
     kind, _, family = functions[-1].rpartition("_")
     if kind not in CALLS:
         return False
-    path = DRIVER + [x + "_" + family for x in CALLS]
-    return functions == path[:DRIVER.index("run") + 2 + CALLS.index(kind)]
+    path = driver + [x + "_" + family for x in CALLS]
+    return functions == path[:driver.index("run") + 2 + CALLS.index(kind)]
 
 
-def main(path, expressions):
+def main(language, path, expressions):
+    prefix, driver = language + "::", [MAIN[language], "run"]
     count, labels = collections.Counter(), collections.Counter()
     lines, names, bad = collections.defaultdict(set), set(), collections.Counter()
     profile = pprof.Profile(path)
     for locations, values, label in profile.samples:
         frames = list(profile.stack(locations))
         names |= {f[0] for f in frames}
-        python = [f for f in reversed(frames) if f[0].startswith(PREFIX) or f[0] == UNKNOWN]
-        functions = [f[0][len(PREFIX):] if f[0] != UNKNOWN else UNKNOWN for f in python]
+        python = [f for f in reversed(frames) if f[0].startswith(prefix) or f[0] == UNKNOWN]
+        functions = [f[0][len(prefix):] if f[0] != UNKNOWN else UNKNOWN for f in python]
         count["samples"] += values[0]
-        labels[label.get("py::stack")] += values[0]
+        labels[label.get(prefix + "stack")] += values[0]
         for name, f in zip(functions, python):
             if "_" in name:
                 lines[name.rpartition("_")[0]].add(f[2])
@@ -53,7 +54,7 @@ def main(path, expressions):
         elif functions[0] == UNKNOWN:
             kind = "innermost" if len(functions) == 2 else "wrong"
         else:
-            kind = "complete" if is_possible(functions) else "wrong"
+            kind = "complete" if is_possible(functions, driver) else "wrong"
         count[kind] += values[0]
         if kind == "wrong":
             bad[";".join(functions)] += values[0]
@@ -67,4 +68,6 @@ def main(path, expressions):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    arguments = sys.argv[1:]
+    chosen = arguments.pop(0) if arguments[0] in MAIN else "py"
+    sys.exit(main(chosen, arguments[0], arguments[1:]))

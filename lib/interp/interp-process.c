@@ -23,7 +23,9 @@
 
 #define UNKNOWN_CALLERS "[callers unknown]"
 
-static const struct interp_language *const languages[] = { &interp_python };
+static const struct interp_language *const languages[] = {
+	&interp_python, &interp_php,
+};
 
 #define LANGUAGES (sizeof(languages) / sizeof(*languages))
 #define SYMBOLS_MAX (LANGUAGES * INTERP_LANGUAGE_SYMBOLS_MAX)

@@ -17,7 +17,7 @@ OTHER_MEANING = {
 }
 # Readers of one runtime's tasks and of their labels, which no interface describes: only their kind of
 # recorder and the labels of samples use them.  And what connects a runtime to lib/interp.
-OF_ONE_RUNTIME = ("lib/interp/interp-py", "lib/interp/pycodes", "lib/snapshot/go", "lib/proc/goprocess", "lib/labels/go",
+OF_ONE_RUNTIME = ("lib/interp/interp-p", "lib/interp/interp-ruby", "lib/interp/pycodes", "lib/snapshot/go", "lib/proc/goprocess", "lib/labels/go",
                   "lib/recorder/kinds/kind-goroutines.c", "cmd/snapshot/snapshot-go")
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 
@@ -41,7 +41,7 @@ def word_problems():
 def include_problems():
     """From outside only the interface is included, not a runtime's own header."""
     allowed = {"language.h", "module.h", "runtime.h", "runtime-code.h", "runtime-file.h", "runtime-memory.h",
-               "runtime-pages.h", "runtime-symbols.h", "waitframes.h"}
+               "runtime-frames.h", "runtime-pages.h", "runtime-symbols.h", "waitframes.h"}
     for path in tap.sources(".c", ".h", folders=("cmd", "lib", "symbolize")):
         if path.startswith((HOME,) + OF_ONE_RUNTIME):
             continue
