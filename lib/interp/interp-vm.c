@@ -75,8 +75,8 @@ static uint32_t code_of_frame(void *ctx, uint64_t at)
 {
 	struct interp_vm *vm = ctx;
 	uint64_t code;
-	uint32_t id = at % 8 == 0 && vm->ops->code_of_frame(vm, &vm->frame_pages, at, &code) ? meet(vm, code) :
-									     VMCODES_NONE;
+	bool is_frame = at % 8 == 0 && vm->ops->code_of_frame(vm, &vm->frame_pages, at, &code);
+	uint32_t id = is_frame ? meet(vm, code) : VMCODES_NONE;
 	return id == VMCODES_NONE ? INTERP_NO_CODE : id;
 }
 
@@ -99,8 +99,8 @@ static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
 	struct runtime_frames *f = &vm->frames;
 	ret->link.n = ret->ends.n = 0;
 	ret->is_whole = false;
-	if (!vm->ops->frames(vm, &vm->frame_pages, at, f) || !f->v.n || !VEC_RESERVE(&ret->link, f->v.n) ||
-	    !VEC_RESERVE(&ret->ends, f->ends.n))
+	if (!vm->ops->frames(vm, &vm->frame_pages, at, f) || !f->v.n ||
+	    !VEC_RESERVE(&ret->link, f->v.n) || !VEC_RESERVE(&ret->ends, f->ends.n))
 		return false;
 	for (size_t i = 0; i < f->v.n; i++) {
 		uint32_t code = meet(vm, f->v.v[i].code);
