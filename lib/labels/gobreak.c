@@ -28,12 +28,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define RING_BYTES 32768u
+#define RING_BYTES 65536u
 #define EVENTS_MAX 2048u
 /* A ring with less room may have been full. */
 #define FULL_BYTES 256u
 #define SCANS_MAX 20u
 #define TRIALS 32u
+/* Enough for the callers in the package runtime/pprof. */
+#define STACK_BYTES 96u
 
 void gobreak_init(struct gobreak *b, evopen_fn *open, const struct host *host,
 		  const struct arch *arch)
@@ -83,6 +85,11 @@ static unsigned int labels_reg(const struct arch *a)
 	return perf_reg(a, a->result);
 }
 
+static unsigned int sp_reg(const struct arch *a)
+{
+	return perf_reg(a, a->sp);
+}
+
 static struct perf_event_attr breakpoint(const struct arch *arch, uint64_t address)
 {
 	return (struct perf_event_attr){
@@ -90,8 +97,11 @@ static struct perf_event_attr breakpoint(const struct arch *arch, uint64_t addre
 		.bp_type = HW_BREAKPOINT_X, .bp_addr = address,
 		.bp_len = arch == &arch_arm64 ? HW_BREAKPOINT_LEN_4 : sizeof(long),
 		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER,
-		.sample_regs_user = UINT64_C(1) << g_reg(arch) | UINT64_C(1) << labels_reg(arch),
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
+			       PERF_SAMPLE_STACK_USER,
+		.sample_regs_user = UINT64_C(1) << g_reg(arch) | UINT64_C(1) << labels_reg(arch) |
+				    UINT64_C(1) << sp_reg(arch),
+		.sample_stack_user = STACK_BYTES,
 		.exclude_kernel = 1, .exclude_hv = 1, .use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC, .watermark = 1, .wakeup_watermark = RING_BYTES / 2,
 	};
@@ -168,6 +178,18 @@ static bool measure_on(struct gobreak *b, const struct gobreak_ring *r, bool *re
 	return n == TRIALS;
 }
 
+/* Those of measurements are nobody's changes. */
+static void drop_records(struct gobreak *b)
+{
+	for (size_t i = 0; i < b->n_rings; i++) {
+		size_t n_bytes;
+		ring_fetch(&b->ring[i].ring);
+		while (ring_next(&b->ring[i].ring, &n_bytes))
+			;
+		ring_release(&b->ring[i].ring);
+	}
+}
+
 /* The shortest of some attempts: others run, too. */
 static bool measure(struct gobreak *b)
 {
@@ -177,6 +199,7 @@ static bool measure(struct gobreak *b)
 		for (size_t k = 0; k < b->n_rings; k++)
 			if (b->ring[k].cpu == cpu)
 				n_done += measure_on(b, &b->ring[k], &works);
+		drop_records(b);
 	}
 	return works && (b->cost_ns || fail(b, "a breakpoint's cost", EAGAIN));
 }
@@ -265,14 +288,27 @@ bool gobreak_open(struct gobreak *b, uint32_t pid, uint64_t address, struct gobr
 
 /* ---- changes ----------------------------------------------------------------------------- */
 
+/* A register of a sample. */
+static uint64_t reg(const struct record_sample *s, unsigned int i)
+{
+	return s->user_regs[__builtin_popcountll(s->user_regs_mask & ((UINT64_C(1) << i) - 1))];
+}
+
 static void report(const struct gobreak *b, const struct record *r, gobreak_change *change,
 		   void *ctx)
 {
-	unsigned int g = g_reg(b->arch), labels = labels_reg(b->arch);
-	const uint64_t *value = r->sample.user_regs;
-	if (!value || r->sample.user_abi != PERF_SAMPLE_REGS_ABI_64)
+	uint64_t stack[STACK_BYTES / 8];
+	const struct record_sample *s = &r->sample;
+	size_t n = s->n_user_stack_bytes < sizeof(stack) ? s->n_user_stack_bytes : sizeof(stack);
+	if (!s->user_regs || s->user_abi != PERF_SAMPLE_REGS_ABI_64)
 		return;
-	change(ctx, r->pid, r->time_ns, value[g > labels], value[labels > g]);
+	if (n)
+		memcpy(stack, s->user_stack, n);
+	change(ctx, &(struct gobreak_hit){
+		.pid = r->pid, .time_ns = r->time_ns,
+		.g = reg(s, g_reg(b->arch)), .labels = reg(s, labels_reg(b->arch)),
+		.sp = reg(s, sp_reg(b->arch)), .stack = stack, .n_words = n / 8,
+	});
 }
 
 void gobreak_drain(struct gobreak *b, gobreak_change *change, void *ctx)

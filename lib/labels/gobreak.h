@@ -48,8 +48,15 @@ void gobreak_done(struct gobreak *b);
 bool gobreak_open(struct gobreak *b, uint32_t pid, uint64_t address, struct gobreak_events *ret);
 void gobreak_close(struct gobreak_events *e);
 
-/* The goroutine with that g gets these labels (their address) now. */
-typedef void gobreak_change(void *ctx, uint32_t pid, uint64_t time_ns, uint64_t g, uint64_t labels);
+/* A goroutine gets other labels now. */
+struct gobreak_hit {
+	uint32_t pid;
+	uint64_t time_ns, g, labels;       /* addresses of its g and of the labels */
+	uint64_t sp;               /* the stack pointer */
+	const uint64_t *stack;     /* n_words from sp on */
+	size_t n_words;
+};
+typedef void gobreak_change(void *ctx, const struct gobreak_hit *hit);
 
 /* Reports all changes up to now; those of one goroutine are in order. */
 void gobreak_drain(struct gobreak *b, gobreak_change *change, void *ctx);

@@ -8,12 +8,15 @@
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/runtime/go-program.h"
+#include "symbolize/runtime/go-table.h"
 
 #define FILES_MAX 1024u
 /* Since Go 1.18 arguments are in registers on arm64, too; on x86-64 they are since 1.17. */
 #define GO_ARM64_REGISTERS 18u
 
-static const char *const change_name[] = { "runtime/pprof.runtime_setProfLabel" };
+static const char *const names[] = {
+	"runtime/pprof.runtime_setProfLabel", "runtime/pprof.Do", "runtime.goexit",
+};
 
 void gofind_done(struct gofind *f)
 {
@@ -41,17 +44,38 @@ static bool may_have(const struct gofind *f, const struct dso_table *dsos,
 	return false;
 }
 
-static uint64_t find_change(struct gofind *f, const struct goprocess *x)
+static struct gofind_file search(const struct goprocess *x)
 {
-	const struct gofind_file *file = known(f, x->dso->serial);
-	uint64_t at = 0;
-	if (file)
-		return file->change_vaddr ? file->change_vaddr + x->places.bias : 0;
-	go_places_functions(&x->places, change_name, &at, 1);
-	if (f->file.n >= FILES_MAX)
-		f->file.n = 0;
-	VEC_PUSH(&f->file, ((struct gofind_file){ x->dso->serial, at ? at - x->places.bias : 0 }));
-	return at;
+	uint64_t at[3], bias = x->places.bias;
+	struct go_table_function f;
+	struct gofind_file file = { .serial = x->dso->serial };
+	go_places_functions(&x->places, names, at, 3);
+	file.change_vaddr = at[0] ? at[0] - bias : 0;
+	file.goexit_vaddr = at[2] ? at[2] - bias : 0;
+	if (at[1] && go_table_find(x->places.table, at[1] - bias, &f)) {
+		file.do_vaddr = f.start;
+		file.do_end = f.end;
+	}
+	return file;
+}
+
+static void find_functions(struct gofind *f, struct gofind_program *p)
+{
+	const struct goprocess *x = &p->process;
+	const struct gofind_file *kept = known(f, x->dso->serial);
+	struct gofind_file file = kept ? *kept : search(x);
+	if (!kept) {
+		if (f->file.n >= FILES_MAX)
+			f->file.n = 0;
+		VEC_PUSH(&f->file, file);
+	}
+	if (!file.change_vaddr)
+		return;
+	p->change_at = file.change_vaddr + x->places.bias;
+	p->code = (struct goread_code){
+		.do_at = file.do_vaddr + x->places.bias, .do_end = file.do_end + x->places.bias,
+		.goexit = file.goexit_vaddr ? file.goexit_vaddr + x->places.bias : 0,
+	};
 }
 
 static enum gofind_result read_program(struct gofind_program *p)
@@ -84,7 +108,7 @@ enum gofind_result gofind_open(struct gofind *f, const struct dso_table *dsos,
 	if (!may_have(f, dsos, space, all) || !goprocess_open(x, dsos, space))
 		return GOFIND_NONE;
 	goprocess_attach(x, host, pid);
-	ret->change_at = find_change(f, x);
+	find_functions(f, ret);
 	enum gofind_result r = ret->change_at || all ? read_program(ret) : GOFIND_NONE;
 	if (r != GOFIND_OK)
 		goprocess_close(x);

@@ -7,13 +7,19 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "labels/goread.h"
 #include "proc/goprocess.h"
 #include "symbolize/runtime/go-layout.h"
 #include "symbolize/runtime/go-version.h"
 
-/* What is known of a file, so that it is searched once. */
+/* What is known of a file, so that it is searched once.  Addresses: vaddr; 0: it is not linked. */
+struct gofind_file {
+	uint32_t serial;
+	uint64_t change_vaddr, do_vaddr, do_end, goexit_vaddr;
+};
+
 struct gofind {                    /* all zero */
-	VEC(struct gofind_file { uint32_t serial; uint64_t change_vaddr; }) file;
+	VEC(struct gofind_file) file;
 };
 
 struct gofind_program {
@@ -21,6 +27,7 @@ struct gofind_program {
 	struct go_version version;
 	struct go_layout layout;
 	uint64_t change_at;        /* the function that changes labels; 0: it is not linked */
+	struct goread_code code;
 };
 
 enum gofind_result {

@@ -232,6 +232,7 @@ uint32_t golabels_at(struct golabels *a, const struct procs_process *of, const s
 	const struct goread_sample s = {
 		.time_ns = r->time_ns, .tid = r->tid,
 		.g = reg(&r->sample, a->g_reg), .sp = reg(&r->sample, a->sp_reg),
+		.stack = r->sample.user_stack, .n_stack_bytes = r->sample.n_user_stack_bytes,
 	};
 	if (!s.sp)
 		return 0;
@@ -258,7 +259,7 @@ uint32_t golabels_at(struct golabels *a, const struct procs_process *of, const s
 	uint32_t set = x.set;
 	if (how == GOTIMES_LATE && (set || a->options.wanted.ids))
 		set = with_mark(a, set);
-	return a->options.wanted.ids ? with_number(a, set, x.who) : set;
+	return a->options.wanted.ids && x.who ? with_number(a, set, x.who) : set;
 }
 
 /* ---- forgetting -------------------------------------------------------------------------- */

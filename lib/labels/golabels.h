@@ -70,7 +70,7 @@ struct golabels_options {
 struct golabels {
 	struct golabels_options options;
 	struct golabels_stats stats;
-	char why[GOBREAK_WHY_BYTES + 32];          /* why labels are not exact; "" */
+	char why[GOBREAK_WHY_BYTES + 64];          /* why labels are not exact; "" */
 	char unsupported[GO_VERSION_BYTES_MAX];  /* version of the last such program; "" */
 	/* private */
 	struct gobreak breaks;

@@ -43,16 +43,41 @@ void goprocess_labels_done(struct golabels_process *p)
 	p->state = GOLABELS_NONE;
 }
 
-static void on_change(void *ctx, uint32_t pid, uint64_t time_ns, uint64_t g, uint64_t labels)
+/*
+ * pprof.Do sets labels, defers that the former ones are set again, and calls a function.  So the
+ * goroutine that has made the first change also makes the second one: it cannot end in between, and
+ * nobody else can use its g.  The code of the first change comes first.
+ *
+ * Where the stack has the return address to pprof.Do, if it is the first change; otherwise 0.
+ */
+static uint64_t entered_slot(struct golabels_process *p, const struct gobreak_hit *h)
+{
+	const struct goread_code *c = &p->read.code;
+	uint64_t at, n_bytes = c->do_end - c->do_at;
+	size_t i = 0;
+	while (i < h->n_words && h->stack[i] - c->do_at >= n_bytes)
+		i++;
+	if (i == h->n_words)
+		return 0;
+	at = h->stack[i];
+	p->leaves_later |= p->enters_at && at != p->enters_at;
+	if (!p->enters_at || at < p->enters_at)
+		p->enters_at = at;
+	return p->leaves_later && at == p->enters_at ? h->sp + 8 * i : 0;
+}
+
+static void on_change(void *ctx, const struct gobreak_hit *h)
 {
 	struct golabels *a = ctx;
-	struct golabels_process *p = idmap_get(&a->process, pid);
+	struct golabels_process *p = idmap_get(&a->process, h->pid);
 	if (!p || !p->events.fd.n)
 		return;
 	p->n_changes++;
 	a->stats.n_changes++;
 	a->stats.changes_ns += a->breaks.cost_ns;
-	goread_change(&p->read, g, time_ns, labels);
+	goread_change(&p->read, &(struct goread_changed){
+		.g = h->g, .time_ns = h->time_ns, .labels = h->labels,
+		.slot = entered_slot(p, h) });
 }
 
 /* A change of any program may be lost. */
@@ -99,7 +124,8 @@ static void give_up(struct golabels_process *p, uint64_t cpu_ns)
 	double used_ns = (double)(cpu_ns - p->opened_cpu_ns);
 	double cost_ns = (double)p->n_changes * (double)a->breaks.cost_ns;
 	snprintf(a->why, sizeof(a->why), "labels changed %.0f times per second of time, and to "
-		 "report that took %.2g %% of the program's CPU time",
+		 "report that took %.2g %% of the program's CPU time (--go-labels=exact accepts "
+		 "that)",
 		 seconds > 0 ? (double)p->n_changes / seconds : 0,
 		 used_ns > 0 ? 100 * cost_ns / used_ns : 100);
 	be_late(p);
@@ -190,6 +216,7 @@ void goprocess_labels_search(struct golabels_process *p, const struct procs_proc
 	goread_init(&p->read, &p->program.process.memory, &a->pieces, &p->program.layout);
 	gosets_init(&p->read.sets, &a->options.app->values, a->options.labels,
 		    p->program.layout.label_format);
+	p->read.code = p->program.code;
 	p->read.changes = take_changes;
 	p->read.ctx = p;
 	p->state = GOLABELS_WATCHED;

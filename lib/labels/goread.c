@@ -23,6 +23,8 @@
 #define LIST_MAX 4096u
 #define GOID_MAX (1ull << 48)
 #define M_BYTES_MAX 512u
+/* The runtime enters goexit's second instruction as the return address of the first function. */
+#define GOEXIT_BYTES 4u
 /* After this time a known set is compared again. */
 #define SETS_NS 1000000u
 
@@ -223,17 +225,22 @@ bool goread_all(struct goread *r)
 	return !n_queued || n_read;
 }
 
-void goread_change(struct goread *r, uint64_t g, uint64_t time_ns, uint64_t labels)
+void goread_change(struct goread *r, const struct goread_changed *c)
 {
-	struct goread_place *x = find(&r->gs, g);
+	struct goread_place *x = find(&r->gs, c->g);
 	if (!x)
-		x = add(&r->gs, g);
+		x = add(&r->gs, c->g);
 	if (!x)
 		return;
-	if (time_ns > x->used_ns)
-		x->used_ns = time_ns;
-	r->has_labels |= labels != 0;
-	gotimes_change(&x->times, time_ns, gosets_get(&r->sets, r->memory, labels), floor_ns(r));
+	if (c->time_ns > x->used_ns)
+		x->used_ns = c->time_ns;
+	r->has_labels |= c->labels != 0;
+	if (c->slot)
+		r->entered[r->n_entered++ % GOREAD_ENTERED] =
+			(struct goread_entered){ c->g, c->slot };
+	gotimes_change(&x->times, &(struct gotimes_changed){
+		.time_ns = c->time_ns, .set = gosets_get(&r->sets, r->memory, c->labels),
+		.slot = c->slot }, floor_ns(r));
 }
 
 /* ---- one at a time ------------------------------------------------------------------------ */
@@ -351,6 +358,44 @@ static uint64_t g_of_thread(struct goread *r, const struct goread_sample *s, uin
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
+/* The word of the sample's stack at an address; 0: it is not in the copy. */
+static uint64_t stack_word(const struct goread_sample *s, uint64_t at)
+{
+	uint64_t off = at - s->sp;
+	return off < s->n_stack_bytes && s->n_stack_bytes - off >= 8 ? word(s->stack, (uint32_t)off)
+								     : 0;
+}
+
+/* Where the goroutine's stack ends in the sample: its first function returns to goexit.  The copy
+ * may go on with the stack of another one. */
+static uint64_t stack_end(const struct goread *r, const struct goread_sample *s)
+{
+	uint64_t at = s->sp, end = s->sp + (s->n_stack_bytes & ~UINT64_C(7));
+	while (at < end && stack_word(s, at) - r->code.goexit > GOEXIT_BYTES)
+		at += 8;
+	return at;
+}
+
+/* Code in assembly uses the register of g for other things.  But its stack still has the frame of
+ * pprof.Do from which a goroutine has entered. */
+static bool find_by_stack(struct goread *r, const struct goread_sample *s,
+			  struct gotimes_answer *ret)
+{
+	uint64_t end = r->n_entered && r->code.goexit ? stack_end(r, s) : s->sp;
+	for (uint32_t i = 0; i < GOREAD_ENTERED && i < r->n_entered; i++) {
+		const struct goread_entered e = r->entered[(r->n_entered - 1 - i) % GOREAD_ENTERED];
+		if (e.slot < s->sp || e.slot >= end ||
+		    stack_word(s, e.slot) - r->code.do_at >= r->code.do_end - r->code.do_at)
+			continue;
+		struct goread_place *x = g_at(r, e.g, s->time_ns);
+		if (x && gotimes_at(&x->times, s->time_ns, ret) == GOTIMES_EXACT &&
+		    ret->slot == e.slot)
+			return true;
+	}
+	*ret = (struct gotimes_answer){ .set = GOTIMES_UNKNOWN };
+	return false;
+}
+
 enum gotimes_how goread_at(struct goread *r, const struct goread_sample *s,
 			   struct gotimes_answer *ret)
 {
@@ -360,6 +405,8 @@ enum gotimes_how goread_at(struct goread *r, const struct goread_sample *s,
 	struct goread_place *x = s->g ? g_at(r, s->g, s->time_ns) : NULL;
 	if (x && !x->is_system)
 		return gotimes_at(&x->times, s->time_ns, ret);
+	if (!x && find_by_stack(r, s, ret))
+		return GOTIMES_EXACT;
 	/* Another stack, or C code. */
 	bool is_signal = x != NULL;
 	uint64_t at = g_of_thread(r, s, x ? x->m : 0, ret);

@@ -39,6 +39,14 @@ struct goread_places {
 	struct hashindex by_key;
 };
 
+#define GOREAD_ENTERED 256u
+
+/* Addresses of functions; 0: the program has not got it. */
+struct goread_code {
+	uint64_t do_at, do_end;         /* runtime/pprof.Do */
+	uint64_t goexit;                /* runtime.goexit */
+};
+
 struct goread {
 	const struct runtime_memory *memory;    /* borrowed, like the following */
 	struct gopieces *pieces;        /* may be shared by several programs */
@@ -56,8 +64,11 @@ struct goread {
 	uint64_t listed_ns;             /* when it was last read */
 	bool has_labels;                /* some goroutine has had labels */
 	uint64_t n_missed;              /* labels that changed without a report */
+	struct goread_code code;
 	/* private */
 	struct goread_places gs, threads;
+	uint32_t n_entered;
+	struct goread_entered { uint64_t g, slot; } entered[GOREAD_ENTERED];    /* the last ones */
 };
 
 /* sets is initialised by the caller. */
@@ -68,12 +79,18 @@ void goread_done(struct goread *r);
 /* Reads everything that samples have needed lately.  False: the program's memory is gone. */
 bool goread_all(struct goread *r);
 
-/* The labels at that address are those of g from now on. */
-void goread_change(struct goread *r, uint64_t g, uint64_t time_ns, uint64_t labels);
+/* The labels at that address are those of g from time_ns on. */
+struct goread_changed {
+	uint64_t g, time_ns, labels;
+	uint64_t slot;                  /* see struct gotimes_event */
+};
+void goread_change(struct goread *r, const struct goread_changed *c);
 
 struct goread_sample {
 	uint64_t time_ns, g, sp;        /* registers; 0: unknown */
 	uint32_t tid;
+	const uint8_t *stack;           /* n_stack_bytes from sp on */
+	size_t n_stack_bytes;
 };
 
 /* Reads what is missing. */

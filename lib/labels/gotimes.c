@@ -62,16 +62,17 @@ static uint64_t who_before(const struct gotimes *t, const struct gotimes_event *
 	return 0;
 }
 
-bool gotimes_change(struct gotimes *t, uint64_t time_ns, uint32_t set, uint64_t floor_ns)
+bool gotimes_change(struct gotimes *t, const struct gotimes_changed *c, uint64_t floor_ns)
 {
 	struct gotimes_event *e = insert(t, &(struct gotimes_event){
-		.time_ns = time_ns, .set = set, .is_change = true }, floor_ns);
+		.time_ns = c->time_ns, .set = c->set, .is_change = true,
+		.slot = c->slot }, floor_ns);
 	if (!e)
 		return false;
 	const struct gotimes_event *end = t->event.v + t->event.n;
 	uint64_t who = e + 1 < end ? who_before(t, e) : 0;
 	for (e++; e < end && !e->is_change; e++)
-		e->set = e->who == who ? set : GOTIMES_UNKNOWN;
+		e->set = e->who == who ? c->set : GOTIMES_UNKNOWN;
 	return true;
 }
 
@@ -188,6 +189,7 @@ enum gotimes_check gotimes_read(struct gotimes *t, const struct gotimes_reading 
 		return GOTIMES_NO_MEMORY;
 	if (r->before_ns > t->newest_ns)
 		t->newest_ns = r->before_ns;
+	t->reported_ns = r->reported_ns;
 	return check;
 }
 
@@ -208,12 +210,31 @@ static enum gotimes_how between(const struct around *a, struct gotimes_answer *r
 	return ret->set == GOTIMES_UNKNOWN ? GOTIMES_NOTHING : GOTIMES_LATE;
 }
 
+/* The change that the goroutine had made, and had to make another one before its end; or NULL. */
+static const struct gotimes_event *entered_at(const struct gotimes *t, uint64_t time_ns)
+{
+	size_t i = n_until(t, time_ns);
+	while (i > 0 && !t->event.v[i - 1].is_change)
+		i--;
+	const struct gotimes_event *e = i > 0 ? &t->event.v[i - 1] : NULL;
+	return e && e->slot && e->set != GOTIMES_UNKNOWN && t->reported_ns &&
+	       e->time_ns >= t->reported_ns ? e : NULL;
+}
+
 enum gotimes_how gotimes_at(const struct gotimes *t, uint64_t time_ns, struct gotimes_answer *ret)
 {
 	const struct around a = look_around(t, time_ns);
+	const struct gotimes_event *entered = entered_at(t, time_ns);
 	*ret = (struct gotimes_answer){ .set = GOTIMES_UNKNOWN };
 	if (!a.after)
 		return GOTIMES_NOTHING;
+	if (entered) {
+		ret->set = entered->set;
+		ret->slot = entered->slot;
+		ret->read_ns = a.after->time_ns;
+		ret->who = a.before && a.before->who == a.after->who ? a.after->who : 0;
+		return GOTIMES_EXACT;
+	}
 	ret->read_ns = a.after->time_ns;
 	ret->is_nobody = !a.after->who && (!a.before || !a.before->who);
 	if (a.before && a.before->who && a.before->who == a.after->who)

@@ -9,7 +9,8 @@
  *
  * A place is a struct g of Go's runtime, which one goroutine after the other uses; the number of a
  * goroutine is never used again.  So if the same one was there before and after a sample, it was
- * there meanwhile, and if every change was reported, its labels are exact.
+ * there meanwhile, and if every change was reported, its labels are exact.  They are exact, too,
+ * between a change and the next one if the goroutine must have made both.
  *
  * The threads of a program are places, too: a thread runs one goroutine after the other.
  */
@@ -27,6 +28,9 @@ struct gotimes_event {
 	uint64_t time_ns;
 	uint64_t until_ns;         /* a reading has seen some moment from time_ns to this one */
 	uint64_t who;              /* of a reading; 0: nobody, or unknown */
+	/* change: the goroutine cannot end before the next one, and until then its stack has a
+	 * return address there; 0: it can */
+	uint64_t slot;
 	uint32_t set;              /* an id in labels, or GOTIMES_UNKNOWN */
 	bool is_change;
 	bool is_dead;              /* reading: who had ended, and has no labels any more */
@@ -37,6 +41,7 @@ struct gotimes_event {
 struct gotimes {                   /* all zero: nothing is known */
 	VEC(struct gotimes_event) event;   /* by time */
 	uint64_t newest_ns;        /* of a reading; 0: none */
+	uint64_t reported_ns;      /* of the last reading */
 };
 
 /* The memory was read at some moment from before_ns to after_ns. */
@@ -57,8 +62,13 @@ enum gotimes_check {
 /* All changes up to after_ns must have been added.  Times do not decrease. */
 enum gotimes_check gotimes_read(struct gotimes *t, const struct gotimes_reading *r,
 				uint64_t floor_ns);
+struct gotimes_changed {
+	uint64_t time_ns;
+	uint32_t set;
+	uint64_t slot;             /* see struct gotimes_event */
+};
 /* False: no memory. */
-bool gotimes_change(struct gotimes *t, uint64_t time_ns, uint32_t set, uint64_t floor_ns);
+bool gotimes_change(struct gotimes *t, const struct gotimes_changed *c, uint64_t floor_ns);
 
 enum gotimes_how {
 	GOTIMES_NOTHING,           /* nobody, or it cannot be known */
@@ -67,12 +77,13 @@ enum gotimes_how {
 };
 
 struct gotimes_answer {
-	uint64_t who;
+	uint64_t who;              /* 0: unknown */
 	uint32_t set;
 	bool is_between;           /* late: there are readings of who before and after it, and */
 	bool has_changed;          /* they differ */
 	bool is_nobody;            /* there was nobody before and after it */
 	uint64_t read_ns;          /* of the reading after it; 0: there is none */
+	uint64_t slot;             /* of the change that proves it; 0: none does */
 };
 
 /* Who had the place at that time, and its labels. */

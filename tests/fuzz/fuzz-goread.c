@@ -19,8 +19,9 @@ static void change(void *ctx, struct goread *r)
 	const struct gohostile *m = ctx;
 	r->reported_ns = m->n_read & 1;
 	if (m->n_read % 3 == 0)
-		goread_change(r, BASE + 8 * (m->n_read % 64), clock_monotonic_ns(),
-			      BASE + 8 * (m->n_read % 32));
+		goread_change(r, &(struct goread_changed){ .g = BASE + 8 * (m->n_read % 64),
+			.time_ns = clock_monotonic_ns(), .labels = BASE + 8 * (m->n_read % 32),
+			.slot = m->n_read & 2 ? BASE + 8 * (m->n_read % 16) : 0 });
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,16 +47,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r.changes = change;
 	r.ctx = &memory;
 	r.allgs = BASE;
+	r.code = (struct goread_code){ data[0] * 8, data[0] * 8 + 64, BASE };
 	for (uint64_t i = 0; i < 24; i++) {
 		struct gotimes_answer a;
 		const struct goread_sample s = {
 			.time_ns = clock_monotonic_ns(), .sp = BASE + 16 * i,
 			.g = i % 4 == 3 ? 0 : BASE + 8 * i, .tid = (uint32_t)data[1 + i % 8],
+			.stack = data, .n_stack_bytes = size,
 		};
 		if (i % 3 == 0)
 			goread_all(&r);
 		enum gotimes_how how = goread_at(&r, &s, &a);
-		if (how != GOTIMES_NOTHING && (a.set >= labels.n || !a.who))
+		if (how != GOTIMES_NOTHING && (a.set >= labels.n || !(a.who || a.slot)))
 			abort();
 	}
 	goread_trim(&r, 0);

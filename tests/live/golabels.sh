@@ -47,6 +47,8 @@ if json_is 's["go_not_exact"] is None'; then
 	attempts 3 exact labels switch 100 0.5
 	attempts 3 exact labels switch 10000 0.7
 	attempts 3 exact labels 'do' 1000 0.5
+	# goroutines that end before they are read
+	attempts 3 exact labels request 3000 1
 	# a goroutine is late until it was read for the first time
 	attempts 3 exact labels inherit 200000 1.2 0.5
 	for go in ${GO_VERSIONS:-}; do
@@ -55,6 +57,7 @@ if json_is 's["go_not_exact"] is None'; then
 		exact "$name" switch 1000 1
 		exact "$name" switch 1000000 2
 		exact "$name" 'do' 10000 1
+		exact "$name" request 3000 1
 		late "$name" 10000
 	done
 

@@ -2,6 +2,7 @@
 //
 //	golabels switch EVERY_US SECONDS    four labels in turn, in each of two goroutines
 //	golabels do EVERY_US SECONDS        the same by pprof.Do, with new sets each time
+//	golabels request EVERY_US SECONDS   the same, each time in a new goroutine, and in assembly
 //	golabels inherit EVERY_US SECONDS   goroutines that do not set labels; their creators do
 //	golabels rate PER_SECOND SECONDS    one goroutine; prints how much work it has done
 //	golabels wait EVERY_US SECONDS      system calls that wait, with a label
@@ -9,6 +10,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"runtime/pprof"
@@ -18,11 +20,18 @@ import (
 	"time"
 )
 
-var sink [8]uint64
+var (
+	sink   [8]uint64
+	hashes bool
+	buffer [2048]byte
+)
 
 //go:noinline
 func work(n int) uint64 {
 	x := uint64(n)
+	if hashes {
+		return x + uint64(sha256.Sum256(buffer[:])[0])
+	}
 	for i := 0; i < 200; i++ {
 		x = x*6364136223846793005 + 1442695040888963407
 	}
@@ -86,6 +95,21 @@ func doing(every time.Duration, end time.Time, first int) {
 	}
 }
 
+func requesting(every time.Duration, end time.Time, first int) {
+	hashes = true
+	for i := first; time.Now().Before(end); i++ {
+		var done sync.WaitGroup
+		k := i % 4
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			sink[4] += work(k) // now the stack is large enough
+			pprof.Do(context.Background(), labels(k), func(context.Context) { burn[k](every) })
+		}()
+		done.Wait()
+	}
+}
+
 func inheriting(every time.Duration, end time.Time, first int) {
 	c := contexts()
 	for i := first; time.Now().Before(end); i++ {
@@ -139,7 +163,8 @@ func main() {
 	end := time.Now().Add(time.Duration(seconds * 1e9))
 	every := time.Duration(number) * time.Microsecond
 	run := map[string]func(time.Duration, time.Time, int){
-		"switch": switching, "do": doing, "inherit": inheriting, "wait": waiting,
+		"switch": switching, "do": doing, "request": requesting, "inherit": inheriting,
+		"wait": waiting,
 	}[os.Args[1]]
 	if run == nil {
 		rate(number, end)

@@ -14,19 +14,19 @@
 static struct host host;
 static unsigned int n_changes, n_foreign;
 static uint64_t last_labels, last_ns, own;
-static bool is_ordered = true;
+static bool is_ordered = true, has_stack = true;
 
-static void on_change(void *ctx, uint32_t pid, uint64_t time_ns, uint64_t g, uint64_t labels)
+static void on_change(void *ctx, const struct gobreak_hit *h)
 {
-	(void)g;
-	if (pid != *(uint32_t *)ctx) {
+	if (h->pid != *(uint32_t *)ctx) {
 		n_foreign++;
 		return;
 	}
 	n_changes++;
-	is_ordered &= time_ns >= last_ns;
-	last_ns = time_ns;
-	last_labels = labels;
+	is_ordered &= h->time_ns >= last_ns;
+	last_ns = h->time_ns;
+	last_labels = h->labels;
+	has_stack &= h->sp && h->n_words >= 8;
 }
 
 /* The first argument of Go's functions is in the register of results. */
@@ -82,6 +82,7 @@ static void reports(void)
 	gobreak_drain(&b, on_change, &pid);
 	if (is_open) {
 		tap_int(n_changes, 8, "all calls are reported, also those of later threads");
+		tap_ok(has_stack, "each with the innermost part of the stack");
 		tap_ok(b.cost_ns > 0 && b.cost_ns < 10000000, "a change costs %llu ns",
 		       (unsigned long long)b.cost_ns);
 		tap_int((long long)b.n_lost, 0, "none is lost");

@@ -188,7 +188,8 @@ static void change(void *ctx, struct goread *of)
 	(void)ctx;
 	of->reported_ns = 1;
 	if (change_to)
-		goread_change(of, GOLIST_G(1), clock_monotonic_ns() - 5000000, change_to);
+		goread_change(of, &(struct goread_changed){ .g = GOLIST_G(1),
+			.time_ns = clock_monotonic_ns() - 5000000, .labels = change_to });
 	change_to = 0;
 }
 
@@ -221,6 +222,30 @@ static void reported(void)
 	tap_int((long long)r.n_missed, 1, "a change that was not reported is noticed");
 }
 
+/* A goroutine that has entered by pprof.Do, and has ended before it is read. */
+static void by_stack(void)
+{
+	uint64_t stack[8] = { 0 }, slot = GOLIST_STACK(1) + 0x420;
+	start();
+	r.changes = change;
+	r.code = (struct goread_code){ .do_at = 0x5000, .do_end = 0x5100, .goexit = 0x6000 };
+	set_g(1, 0);
+	struct goread_sample s = in_go(1);
+	s.g = 0x1234;           /* assembly uses the register for other things */
+	s.stack = (const uint8_t *)stack;
+	s.n_stack_bytes = sizeof(stack);
+	stack[4] = 0x5010;
+	goread_change(&r, &(struct goread_changed){ .g = GOLIST_G(1), .time_ns = s.time_ns - 1000,
+						    .labels = put_set(0, "anna"), .slot = slot });
+	is(&s, "anna", 0, "the frame of pprof.Do proves the goroutine");
+	stack[2] = 0x6001;
+	is(&s, "-", 0, "but not a frame on the next stack");
+	stack[2] = 0;
+	goread_change(&r, &(struct goread_changed){ .g = GOLIST_G(1), .time_ns = s.time_ns - 500 });
+	struct gotimes_answer a;
+	tap_ok(goread_at(&r, &s, &a) != GOTIMES_EXACT, "a goroutine that has left proves nothing");
+}
+
 static void hostile(void)
 {
 	start();
@@ -234,7 +259,8 @@ static void hostile(void)
 	goread_all(&r);
 	is(&s, "-", 0, "a set of very many labels");
 	for (unsigned int i = 0; i < 200; i++)
-		goread_change(&r, GOLIST_G(1) + 8 * i, clock_monotonic_ns(), SETS + 8 * i);
+		goread_change(&r, &(struct goread_changed){ .g = GOLIST_G(1) + 8 * i,
+			.time_ns = clock_monotonic_ns(), .labels = SETS + 8 * i });
 	goread_trim(&r, clock_monotonic_ns());
 	tap_ok(r.gs.v.n == 0 && goread_n_bytes(&r) < 4096, "everything can be forgotten");
 	s = in_go(2);
@@ -252,6 +278,7 @@ int main(void)
 	reused();
 	by_thread();
 	reported();
+	by_stack();
 	hostile();
 	goread_done(&r);
 	gopieces_done(&pieces);

@@ -25,7 +25,7 @@ static void read_dead(uint64_t ms, uint64_t who, uint64_t reported_ms)
 
 static void change(uint64_t ms, uint32_t set)
 {
-	gotimes_change(&t, ms * MS, set, 0);
+	gotimes_change(&t, &(struct gotimes_changed){ .time_ns = ms * MS, .set = set }, 0);
 }
 
 static void at(uint64_t ms, const char *want, const char *what)
@@ -39,6 +39,13 @@ static void at(uint64_t ms, const char *want, const char *what)
 		snprintf(text, sizeof(text), "%s %u of %u%s", how[h], a.set, (unsigned)a.who,
 			 a.has_changed ? " changed" : "");
 	tap_str(text, want, what);
+}
+
+/* By pprof.Do. */
+static void enter(uint64_t ms, uint32_t set)
+{
+	gotimes_change(&t, &(struct gotimes_changed){ .time_ns = ms * MS, .set = set,
+						      .slot = 0x1000 }, 0);
 }
 
 /* Goroutine 7 has the labels 1, and all changes are reported. */
@@ -101,17 +108,17 @@ static void exact(void)
 static void close(void)
 {
 	begin();
-	gotimes_change(&t, 20 * MS - 1000, 2, 0);
+	gotimes_change(&t, &(struct gotimes_changed){ .time_ns = 20 * MS - 1000, .set = 2 }, 0);
 	tap_int(read_as(20, 7, 1, 1), GOTIMES_FINE, "a change shortly before a reading");
 	read_as(30, 7, 2, 1);
 	at(15, "exact 1 of 7", "before it");
 	at(25, "exact 2 of 7", "after it");
-	gotimes_change(&t, 40 * MS + 500, 3, 0);
+	gotimes_change(&t, &(struct gotimes_changed){ .time_ns = 40 * MS + 500, .set = 3 }, 0);
 	tap_int(read_as(40, 7, 3, 1), GOTIMES_FINE, "a change during a reading");
 	read_as(50, 7, 3, 1);
 	at(40, "exact 2 of 7", "until then it had others");
 	at(45, "exact 3 of 7", "since then it has these");
-	gotimes_change(&t, 60 * MS - 1000, 4, 0);
+	gotimes_change(&t, &(struct gotimes_changed){ .time_ns = 60 * MS - 1000, .set = 4 }, 0);
 	read_as(60, 8, 4, 1);
 	read_as(70, 8, 4, 1);
 	at(65, "late 4 of 8", "a change close to the first reading of a goroutine");
@@ -245,9 +252,27 @@ static void wrong(void)
 	tap_ok(lateness_share(&l) <= 1, "never more than all");
 }
 
+static void entered(void)
+{
+	gotimes_done(&t);
+	read_as(5, 7, 1, 1);
+	enter(10, 2);
+	change(20, 1);
+	read_dead(30, 8, 1);
+	at(15, "exact 2 of 0", "who has entered must leave: it was there");
+	at(25, "nothing", "when it has left, another one may be there");
+	gotimes_done(&t);
+	read_as(5, 7, 1, 1);
+	enter(10, 2);
+	at(15, "nothing", "what is reported until then is not known before a reading");
+	read_dead(30, 8, 12);
+	at(15, "nothing", "nor if reports were lost since it has entered");
+}
+
 int main(void)
 {
 	late();
+	entered();
 	exact();
 	close();
 	delayed();
