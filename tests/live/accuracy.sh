@@ -61,7 +61,7 @@ sums() {
 	run "$CPROF" record -e cpu-clock $args -o rate.pb.gz -- "$PROG/spin" 10 3000
 	used=$(truth)
 	profile "$args: the sum of the values is the CPU time used" rate.pb.gz \
-		"abs(total - $used) < 4 * $used / n ** 0.5" "share('spin_leaf') > 0.9"
+		"abs(total - $used) < 4 * $used / n ** 0.5" "cum('spin_leaf') > 0.9"
 }
 for args in '-F 100' '-F 5000' '-c 1999993'; do
 	attempts 3 sums "$args"

@@ -43,7 +43,7 @@ profile 'a fork per 5 ms: children and parent have samples' c.pb.gz \
 	"cum('child_work') > 0.5" "0.05 < cum('parent_work') < 0.4" "len(labels('pid')) > 300"
 covers 'a main thread that exits first' "$PROG/mainexits" 400
 profile 'a main thread that exits first: the other threads have names and labels' c.pb.gz \
-	"share('left_work') > 0.95" "labels('thread_name') >= {'left1', 'left2'}"
+	"cum('left_work') > 0.95" "labels('thread_name') >= {'left1', 'left2'}"
 covers 'a program that executes another' "$PROG/execer" "$PROG/spin" 5 800
 profile 'a program that executes another: both have names' c.pb.gz \
 	"cum('before_exec') > 0.1" "cum('spin_leaf') > 0.3"
