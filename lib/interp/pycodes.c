@@ -138,17 +138,20 @@ static uint32_t search(struct pycodes *c, uint64_t at)
 	return PYCODES_NONE;
 }
 
+/* Values that are no instructions are mostly addresses of other objects, many on the same pages: a
+ * page where nothing was found is left alone for a while. */
 static uint32_t search_once(struct pycodes *c, uint64_t at)
 {
+	uint64_t page = at / RUNTIME_PAGE_BYTES;
 	if (!c->none && !(c->none = calloc(NONE_ENTRIES, sizeof(*c->none))))
 		return PYCODES_NONE;
-	size_t slot = hash_u64(at) % NONE_ENTRIES;
-	if (c->none[slot].at == at && c->now_ns - c->none[slot].time_ns < NONE_NS)
+	size_t slot = hash_u64(page) % NONE_ENTRIES;
+	if (c->none[slot].page == page && c->now_ns - c->none[slot].time_ns < NONE_NS)
 		return PYCODES_NONE;
 	uint32_t id = search(c, at);
 	if (id != PYCODES_NONE && at - c->v.v[id].start <= c->v.v[id].n_bytes)
 		return id;
-	c->none[slot].at = at;
+	c->none[slot].page = page;
 	c->none[slot].time_ns = c->now_ns;
 	return PYCODES_NONE;
 }

@@ -44,7 +44,7 @@ struct pycodes {
 	VEC(struct pycode) v;
 	struct codespans spans;
 	struct hashindex by_address;
-	struct { uint64_t at, time_ns; } *none; /* addresses without an object, for a while */
+	struct { uint64_t page, time_ns; } *none; /* pages without an object, for a while */
 };
 void pycodes_done(struct pycodes *c);
 
