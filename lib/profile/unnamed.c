@@ -38,6 +38,15 @@ static uint32_t *bits_of_frames(const struct engine *g, const struct names *name
 	return TAKE_PTR(frame);
 }
 
+static const char *remedy_of(const struct engine *g, const struct language_text *t, bool has_waits)
+{
+	if (has_waits && t->for_waits)
+		return t->for_waits;
+	if (g->options.host && g->options.interpreter == INTERP_NONE && t->switched_off)
+		return t->switched_off;
+	return *g->functions.version && t->for_rest ? t->for_rest : t->remedy;
+}
+
 struct cprof_unnamed unnamed_find(const struct engine *g, const struct names *names,
 				  uint32_t output)
 {
@@ -65,8 +74,8 @@ struct cprof_unnamed unnamed_find(const struct engine *g, const struct names *na
 		if (percent < UNNAMED_MIN_PERCENT || percent <= found.percent)
 			continue;
 		const struct language_text *text = language_text((enum language)l);
-		const char *remedy = has_waits && text->for_waits ? text->for_waits : text->remedy;
-		found = (struct cprof_unnamed){ percent, text->what, remedy };
+		found = (struct cprof_unnamed){ percent, text->what,
+						remedy_of(g, text, has_waits) };
 	}
 	return found;
 }

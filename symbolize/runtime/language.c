@@ -23,7 +23,9 @@ static const struct language_text text_of[LANGUAGE_N] = {
 	[LANGUAGE_PYTHON] = {
 		"in Python's interpreter, without Python functions",
 		"'python3 -X perf' adds them (Python 3.12 or later)",
-		"'cprof snapshot --repeat' shows those of waits shorter than 10 ms, too" },
+		"'cprof snapshot --repeat' shows those of waits shorter than 10 ms, too",
+		"--interpreter=auto, the default, reads them",
+		"they could not be read: see 'How sure is it?' in cprof-languages(7)" },
 	[LANGUAGE_RUBY] = { "in Ruby's interpreter, without Ruby functions", NULL },
 	[LANGUAGE_PHP] = { "in PHP's interpreter, without PHP functions", NULL },
 	[LANGUAGE_PERL] = { "in Perl's interpreter, without Perl functions", NULL },

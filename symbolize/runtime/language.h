@@ -21,7 +21,10 @@ enum {
 struct language_text {
 	const char *what;       /* "in Java code without names" */
 	const char *remedy;     /* how to get names; NULL: there is no way */
-	const char *for_waits;  /* the same for a profile of waits; NULL: no other one */
+	/* The same, or NULL for no other one: */
+	const char *for_waits;  /* for a profile of waits */
+	const char *switched_off; /* if they were not to be read */
+	const char *for_rest;   /* if most stacks have functions */
 };
 
 uint32_t language_of_file(const char *path);

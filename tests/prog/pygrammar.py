@@ -1,11 +1,12 @@
 """Burns CPU time in stacks that obey a grammar: run calls a_i, a_i calls b_i, b_i calls c_i, and c_i
 calls leaf_i, in 8 families i.  So each stack of a sample shows whether it is possible.
 
-    pygrammar.py N [equal|different]
+    pygrammar.py N [equal|different [count]]
 
 N is the number of loop rounds in a leaf.  With `different`, frames of different families have
-different sizes.
+different sizes.  With `count`, it prints a character for each 64 rounds of all families.
 """
+import os
 import sys
 
 SOURCE = """
@@ -39,8 +40,11 @@ def run():
     families = [globals()["a_%d" % i] for i in range(8)]
     print("ready", flush=True)
     while True:
-        for a in families:
-            a(n)
+        for _ in range(64):
+            for a in families:
+                a(n)
+        if len(sys.argv) > 3:
+            os.write(1, b".")
 
 
 run()

@@ -1,6 +1,7 @@
 /* Which language's functions are missing in a profile. */
 #include "profile/unnamed.h"
 
+#include "base/host.h"
 #include "tests/unit/engine/engine-feed.h"
 #include "tests/unit/profile/profile-text.h"
 #include "tests/unit/tap.h"
@@ -11,6 +12,10 @@
 #define PROG 0x400000
 #define LIB 0x7f0000000000
 #define JIT 0x7e0000000000
+
+/* How functions of interpreters were read. */
+static bool is_off;
+static const char *version = "";
 
 /* Samples with the given values of `lib` below JIT code, of `lib` alone, and of the program.
  * function: the name that the library's frames get; NULL: none. */
@@ -42,6 +47,10 @@ static struct cprof_unnamed missing_of(const uint8_t *waits, const char *lib, co
 				strtab_add_cstr(&g.strings, function);
 	}
 	g.options.waits = waits;
+	static struct host live;
+	g.options.host = is_off ? &live : NULL;
+	g.options.interpreter = is_off ? INTERP_NONE : INTERP_AUTO;
+	snprintf(g.functions.version, sizeof(g.functions.version), "%s", version);
 	struct cprof_unnamed u = unnamed_find(&g, &names, 0);
 	names_done(&names);
 	engine_done(&g);
@@ -86,5 +95,12 @@ int main(void)
 	u = missing_of(waits, "/nowhere/libpython3.so", "_PyEval_EvalFrameDefault", 0, 30, 70);
 	tap_ok(strstr(u.remedy, "cprof snapshot --repeat") != NULL,
 	       "snapshots show functions of short waits");
+	version = "python 3.11.2";
+	u = missing("/nowhere/libpython3.so", "_PyEval_EvalFrameDefault", 0, 30, 70);
+	tap_ok(strstr(u.remedy, "How sure is it?") != NULL, "other stacks have functions");
+	version = "";
+	is_off = true;
+	u = missing("/nowhere/libpython3.so", "_PyEval_EvalFrameDefault", 0, 30, 70);
+	tap_ok(strstr(u.remedy, "--interpreter=auto") != NULL, "they were not to be read");
 	return tap_done();
 }
