@@ -13,6 +13,7 @@
 
 #include "base/budget.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/remotemem.h"
 #include "base/vec.h"
@@ -28,13 +29,16 @@
 #include <string.h>
 
 #define STEP_MS 5                       /* while new code appears */
-#define CALM_STEP_MS 10
+#define CALM_STEP_MS 20
 #define CALM_NS 1000000000u             /* after the last new code */
+#define FIRST_NS 200000000u             /* in which a program starts, or is seen at all */
 #define STEP_NS_MAX 1000000000u         /* after the last sample */
 #define RETRY_NS 20000000u
 #define TICK_NS_MAX 50000000u           /* of reading, between two ticks */
 #define RETRIES_MAX 6u
 #define UNKNOWN_N 64u
+#define RECENT_N LIVEPIECES_PROVE_MAX
+#define RECENT_TICKS 8u
 #define PROMPT_NS 10000000u
 #define UNKNOWN_PART 20u                /* of the addresses: reported if more are unknown */
 
@@ -58,6 +62,9 @@ struct livecode_process {
 	uint64_t late_tick;
 	uint32_t n_renewals;            /* because of that */
 	struct { uint64_t pc, tick; } unknown[UNKNOWN_N];
+	/* Pieces that were in a stack lately, by their start: those of the next samples, too. */
+	struct { uint64_t start, tick; } recent[RECENT_N];
+	uint64_t recent_tick;           /* they were proven then */
 };
 
 struct livecode {
@@ -66,6 +73,7 @@ struct livecode {
 	struct budget budget;           /* its own: engines in other threads use theirs */
 	uint64_t tick, now_ns;
 	uint64_t spent_ns;              /* since the tick */
+	uint64_t began_ns;              /* 0: not yet */
 	struct livecode_stats stats;
 	VEC(struct livecode_process *) process;
 };
@@ -141,8 +149,10 @@ static int step_of(const struct livecode_process *p, uint64_t now_ns)
 
 int livecode_timeout_ms(struct livecode *l, uint64_t now_ns)
 {
-	int ms = -1;
 	pthread_mutex_lock(&l->lock);
+	if (!l->began_ns)
+		l->began_ns = now_ns;
+	int ms = now_ns - l->began_ns < FIRST_NS ? STEP_MS : -1;
 	for (size_t i = 0; i < l->process.n; i++)
 		ms = clock_sooner_ms(ms, step_of(l->process.v[i], now_ns));
 	pthread_mutex_unlock(&l->lock);
@@ -234,9 +244,55 @@ void livecode_end(struct livecode_process *p)
 
 /* ---- proof ------------------------------------------------------------------------------- */
 
-static void prove(struct livecode_process *p, struct livepiece *const *at, size_t n)
+/* Its proof is due in this tick; false: it has no code, or is proven. */
+static bool is_due(struct livecode_process *p, struct livepiece *at)
 {
-	livepieces_prove(&p->pieces, &p->memory, at, n, p->all->tick);
+	struct livepiece_code *c = at ? livepieces_code(&p->pieces, at) : NULL;
+	if (!c || c->checked_tick == p->all->tick)
+		return false;
+	/* it is only once in a list */
+	c->checked_tick = p->all->tick;
+	return true;
+}
+
+/* Adds pieces to n others, so that most of a tick's stacks are proven by its first reading. */
+static size_t add_recent(struct livecode_process *p, struct livepiece *at[LIVEPIECES_PROVE_MAX],
+			 size_t n)
+{
+	uint64_t tick = p->all->tick;
+	if (p->recent_tick == tick)
+		return n;
+	p->recent_tick = tick;
+	for (size_t i = 0; i < RECENT_N && n < LIVEPIECES_PROVE_MAX; i++) {
+		struct livepiece *one = p->recent[i].tick + RECENT_TICKS > tick ?
+			livepieces_at(&p->pieces, p->recent[i].start) : NULL;
+		if (is_due(p, one))
+			at[n++] = one;
+	}
+	return n;
+}
+
+static void note_recent(struct livecode_process *p, uint64_t start)
+{
+	size_t i = hash_u64(start) % RECENT_N;
+	p->recent[i].start = start;
+	p->recent[i].tick = p->all->tick;
+}
+
+/* Proves n pieces, and others with them if that costs little. */
+static void prove(struct livecode_process *p, struct livepiece *at[LIVEPIECES_PROVE_MAX],
+		  size_t n)
+{
+	uint64_t tick = p->all->tick;
+	n = add_recent(p, at, n);
+	livepieces_prove(&p->pieces, &p->memory, at, n, tick);
+}
+
+static void prove_one(struct livecode_process *p, struct livepiece *one)
+{
+	struct livepiece *at[LIVEPIECES_PROVE_MAX] = { one };
+	livepieces_code(&p->pieces, one)->checked_tick = p->all->tick;
+	prove(p, at, 1);
 }
 
 uint32_t livecode_check(struct livecode_process *p, uint64_t *ret_tick)
@@ -263,12 +319,10 @@ static size_t unproven(struct livecode_process *p, const uint64_t *pc, size_t n,
 	size_t k = 0;
 	for (size_t i = 0; i < n && k < LIVEPIECES_PROVE_MAX; i++) {
 		struct livepiece *one = livepieces_at(&p->pieces, pc[i]);
-		struct livepiece_code *c = one ? livepieces_code(&p->pieces, one) : NULL;
-		if (!c || c->checked_tick == p->all->tick)
-			continue;
-		/* it is only once in the list */
-		c->checked_tick = p->all->tick;
-		at[k++] = one;
+		if (one)
+			note_recent(p, one->start);
+		if (is_due(p, one))
+			at[k++] = one;
 	}
 	return k;
 }
@@ -311,7 +365,7 @@ static bool name_pc(struct livecode_process *p, struct livepiece *at, uint64_t p
 			call[i].first_line,
 		};
 	/* was it the same code until now? */
-	prove(p, &at, 1);
+	prove_one(p, at);
 	if (at->code == LIVEPIECE_NO_CODE || !kept[0].name ||
 	    !jitcalls_add(&p->calls, at->layer, pc, kept, n))
 		return false;
@@ -348,7 +402,7 @@ static struct livepiece_code *proven_code(struct livecode_process *p, struct liv
 {
 	const struct livepiece_code *c = livepieces_code(&p->pieces, at);
 	if (c && c->checked_tick != p->all->tick)
-		prove(p, &at, 1);
+		prove_one(p, at);
 	return livepieces_code(&p->pieces, at);
 }
 

@@ -41,7 +41,8 @@ void livecode_free(struct livecode *l);
 /* The rings are about to be read: what was read before must be proven again. */
 void livecode_tick(struct livecode *l, uint64_t now_ns);
 
-/* When livecode_tick should be called again, in ms from now; -1: at any time. */
+/* When livecode_tick should be called again, in ms from now; -1: at any time.  Soon at first: a
+ * runtime is only known when its process was sampled. */
 int livecode_timeout_ms(struct livecode *l, uint64_t now_ns);
 
 /* The process with that id that was first seen then; NULL: no memory. */

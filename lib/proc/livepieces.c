@@ -120,34 +120,90 @@ struct livepiece *livepieces_add(struct livepieces *s, const struct livepiece_co
 
 /* ---- proof ------------------------------------------------------------------------------- */
 
+/* Witnesses that are this near are read as one range: each range costs the kernel a look at the
+ * process's pages. */
+#define RANGE_BYTES_MAX 256u
+
+enum { EACH = RUNTIME_CODE_WITNESSES, WITNESSES_MAX = LIVEPIECES_PROVE_MAX * EACH };
+
+struct proof {
+	/* two for each witness: itself, and the bytes between it and the one before */
+	struct iovec local[2 * WITNESSES_MAX], remote[WITNESSES_MAX];
+	size_t n_local, n_remote;
+	uint8_t now[WITNESSES_MAX][RUNTIME_CODE_WITNESS_BYTES];
+	uint8_t unused[RANGE_BYTES_MAX];
+};
+
+/* Adds a witness of a piece to what is read; is_first: of those of the piece.  Returns how many
+ * bytes are read for it. */
+static long add_witness(struct proof *p, const struct runtime_code_witness *w, bool is_first,
+			uint8_t *now)
+{
+	struct iovec *last = is_first ? NULL : &p->remote[p->n_remote - 1];
+	uint64_t from = last ? (uint64_t)(uintptr_t)last->iov_base : 0;
+	uint64_t end = last ? from + last->iov_len : 0;
+	bool is_near = last && w->at >= end && w->at + w->n_bytes - from <= RANGE_BYTES_MAX;
+	size_t n_between = is_near ? w->at - end : 0;
+	if (n_between)
+		p->local[p->n_local++] = (struct iovec){ p->unused, n_between };
+	p->local[p->n_local++] = (struct iovec){ now, w->n_bytes };
+	if (is_near)
+		last->iov_len += n_between + w->n_bytes;
+	else
+		p->remote[p->n_remote++] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
+	return (long)(n_between + w->n_bytes);
+}
+
+/* Adds all of a piece.  Returns how many bytes are read for it. */
+static long add_piece(struct proof *p, const struct runtime_code *c,
+		      uint8_t now[EACH][RUNTIME_CODE_WITNESS_BYTES])
+{
+	long n_bytes = 0;
+	for (size_t k = 0; k < EACH; k++)
+		if (c->witness[k].n_bytes)
+			n_bytes += add_witness(p, &c->witness[k], n_bytes == 0, now[k]);
+	return n_bytes;
+}
+
+static bool is_as_before(const struct runtime_code *c,
+			 uint8_t now[EACH][RUNTIME_CODE_WITNESS_BYTES])
+{
+	for (size_t k = 0; k < EACH; k++)
+		if (memcmp(now[k], c->witness[k].bytes, c->witness[k].n_bytes) != 0)
+			return false;
+	return true;
+}
+
+/* Returns how many of n pieces it has compared: reading ends at the first one that cannot be read,
+ * which is the last one then. */
+static size_t prove_some(struct livepieces *s, const struct runtime_memory *memory,
+			 struct livepiece *const *at, size_t n)
+{
+	struct proof p;
+	long n_bytes[LIVEPIECES_PROVE_MAX];
+	p.n_local = p.n_remote = 0;
+	for (size_t i = 0; i < n; i++)
+		n_bytes[i] = add_piece(&p, &s->code.v[at[i]->code].c, &p.now[i * EACH]);
+	long n_read = memory->read(memory->ctx, p.local, p.n_local, p.remote, p.n_remote);
+	for (size_t i = 0; i < n; i++) {
+		n_read -= n_bytes[i];
+		if (n_read < 0 || !is_as_before(&s->code.v[at[i]->code].c, &p.now[i * EACH]))
+			livepieces_drop(s, at[i]);
+		if (n_read < 0)
+			return i + 1;
+	}
+	return n;
+}
+
 void livepieces_prove(struct livepieces *s, const struct runtime_memory *memory,
 		      struct livepiece *const *at, size_t n, uint64_t tick)
 {
-	enum { EACH = RUNTIME_CODE_WITNESSES, MAX = LIVEPIECES_PROVE_MAX * EACH };
-	struct iovec local[MAX] = { { NULL, 0 } }, remote[MAX] = { { NULL, 0 } };
-	uint8_t now[MAX][RUNTIME_CODE_WITNESS_BYTES];
-	size_t n_used = 0;
-	for (size_t k = 0; k < n * EACH; k++) {
-		const struct runtime_code *c = &s->code.v[at[k / EACH]->code].c;
-		const struct runtime_code_witness *w = &c->witness[k % EACH];
-		if (!w->n_bytes)
-			continue;
-		local[n_used] = (struct iovec){ now[k], w->n_bytes };
-		remote[n_used++] = (struct iovec){ (void *)(uintptr_t)w->at, w->n_bytes };
-	}
-	long n_read = memory->read(memory->ctx, local, n_used, remote, n_used);
-	for (size_t i = 0; i < n; i++) {
-		struct livepiece_code *c = &s->code.v[at[i]->code];
-		bool is_same = true;
-		c->checked_tick = tick;
-		for (size_t k = 0; k < EACH; k++) {
-			const struct runtime_code_witness *w = &c->c.witness[k];
-			n_read -= w->n_bytes;
-			is_same &= n_read >= 0 &&
-				   memcmp(now[i * EACH + k], w->bytes, w->n_bytes) == 0;
-		}
-		if (!is_same)
-			livepieces_drop(s, at[i]);
+	for (size_t i = 0; i < n; i++)
+		s->code.v[at[i]->code].checked_tick = tick;
+	while (n > 0) {
+		size_t n_done = prove_some(s, memory, at, n);
+		at += n_done;
+		n -= n_done;
 	}
 }
 

@@ -58,7 +58,6 @@ COVERED.update({
     "lib/proc/mapdso": ("tests/live/containers.sh", "it opens files of real processes and namespaces"),
     "lib/profile/fetch": ("tests/live/debuginfod.sh", "it needs servers and files without names"),
     "lib/profile/locknames": ("tests/live/waits-locks.sh", "it needs the variables of a real program"),
-    "lib/proc/livepieces": (UNIT + "proc/test-livecode.c", PART),
     "symbolize/jit/jitcalls": (UNIT + "proc/test-livecode.c", THROUGH),
     "lib/stack/stack-bytecode": ("tests/live/node.sh", LIVE),
     "symbolize/runtime/v8-bytecode": (UNIT + "symbolize/runtime/test-v8-code.c", PART),

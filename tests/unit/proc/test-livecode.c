@@ -42,6 +42,7 @@ static void start(uint64_t n_bytes_max)
 		abort();
 	memcpy(place(HOTSPOTVM_BASE), vm.b, HOTSPOTVM_BYTES);
 	live = livecode_new(memory, n_bytes_max);
+	livecode_timeout_ms(live, 1);
 	livecode_tick(live, SECOND_NS);
 	process = livecode_of(live, (uint32_t)getpid(), STARTED_NS);
 	if (livecode_wants(process))
@@ -112,7 +113,7 @@ static void names(void)
 	tap_ok(tick() == before, "nothing has changed at the next drain");
 	livecode_tick(live, clock_monotonic_ns() + 2 * SECOND_NS);
 	livecode_check(process, &number);
-	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), 10,
+	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), 20,
 		"later, if there is no new code");
 	stop();
 }
@@ -232,6 +233,17 @@ static void ends(void)
 	stop();
 }
 
+static void first(void)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	live = livecode_new(memory, 1 << 20);
+	tap_int(livecode_timeout_ms(live, now_ns), 5,
+		"a program that may have a runtime is looked at soon");
+	tap_int(livecode_timeout_ms(live, now_ns + SECOND_NS), -1,
+		"but not for ever, if it has none");
+	livecode_free(live);
+}
+
 static void refused(void)
 {
 	vm.without = "_compile_id";
@@ -262,6 +274,7 @@ int main(void)
 		reloaded();
 		late();
 		ends();
+		first();
 		refused();
 	} else {
 		tap_skip("livecode", "this machine does not map such low addresses");
