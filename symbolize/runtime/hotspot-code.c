@@ -249,6 +249,8 @@ static bool read_bytecode(const struct hotspot_layout *l, const struct runtime_m
 	if (!c || !hotspot_method_read(l, m, i->method, &c->own, &p) ||
 	    !add_witness(m, code, 0, i->method + l->method_const.off, 8) ||
 	    !add_witness(m, code, 1, p.constant + l->const_pool.off, 8) ||
+	    !add_witness(m, code, 6, p.holder_at, 8) ||
+	    !add_witness(m, code, 7, p.constant + l->const_name.off, 2) ||
 	    !add_witness(m, code, 2, p.class_at, 8) || !add_witness(m, code, 3, p.name_at, 8) ||
 	    !add_text_witness(l, m, code, 4, p.class_text, c->own.n_class_bytes) ||
 	    !add_text_witness(l, m, code, 5, p.name_text, c->own.n_name_bytes) ||

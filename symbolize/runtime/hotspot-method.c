@@ -157,7 +157,8 @@ bool hotspot_method_read(const struct hotspot_layout *l, const struct runtime_me
 	}
 	uint64_t pool = value[0], holder = pool ? word_at(memory, pool + l->pool_holder.off) : 0;
 	struct hotspot_method_places p = {
-		.constant = method, .class_at = holder + l->klass_name.off,
+		.constant = method, .holder_at = pool + l->pool_holder.off,
+		.class_at = holder + l->klass_name.off,
 		.name_at = pool + l->pool_bytes + 8 * value[3],
 	};
 	if (!holder || !value[3])

@@ -21,6 +21,7 @@ struct hotspot_method {
 /* Where the parts of its names are. */
 struct hotspot_method_places {
 	uint64_t constant;              /* the ConstMethod */
+	uint64_t holder_at;             /* the word in the pool that leads to the class */
 	uint64_t class_at, class_text;  /* a word, and the Symbol to which it leads */
 	uint64_t name_at, name_text;
 };

@@ -38,7 +38,7 @@ struct runtime_code_program {
 };
 
 /* Bytes that are as long the same as the code is, in some places. */
-#define RUNTIME_CODE_WITNESSES 6u
+#define RUNTIME_CODE_WITNESSES 8u
 #define RUNTIME_CODE_WITNESS_BYTES 16u
 struct runtime_code_witness {
 	uint64_t at;

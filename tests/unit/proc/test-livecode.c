@@ -196,6 +196,12 @@ static void reloaded(void)
 	livecode_tick(live, clock_monotonic_ns());
 	tap_ok(!livecode_prove(process, pc, 1), "another class is seen");
 	tap_str(at(pc[0], soon()), "1 pack.Newer.run", "though only its name differs");
+	/* the word in the constant pool that leads to the class */
+	put(HOTSPOTVM_OUTER + 0x60 + 8, HOTSPOTVM_INNER + 0xb0, 8);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_ok(!livecode_prove(process, pc, 1), "so is a class whose object is elsewhere");
+	tap_str(at(pc[0], soon()), "2 pack.Inner.run",
+		"while that of the old one is still there");
 	stop();
 }
 
