@@ -1,7 +1,8 @@
 /*
  * Usage: Spin SECONDS
  *
- * Works for that long, in loops, a recursion, an inlined method, and library code.
+ * Works for that long, in loops, a recursion, an inlined method, and library code.  Prints how many
+ * rounds it has done.
  */
 public class Spin {
 	static long sink;
@@ -36,7 +37,9 @@ public class Spin {
 
 	public static void main(String[] args) {
 		long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
-		while (System.nanoTime() < end)
+		long rounds = 0;
+		for (; System.nanoTime() < end; rounds++)
 			round();
+		System.out.println("rounds " + rounds);
 	}
 }

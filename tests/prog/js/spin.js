@@ -47,6 +47,8 @@ function once() {
 
 const start = process.cpuUsage().user;
 let result = 0;
-while (process.cpuUsage().user - start < +process.argv[2] * 1000)
+let rounds = 0;
+for (; process.cpuUsage().user - start < +process.argv[2] * 1000; rounds++)
 	result ^= once();
 console.log('result ' + result);
+console.log('rounds ' + rounds);
