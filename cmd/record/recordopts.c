@@ -45,7 +45,7 @@ static const struct argp_option options[] = {
 	{ "locks", OPT_LOCKS, NULL, 0,
 	  "In block and mutex, label waits with their lock and its holder", 4 },
 	{ "interpreter", OPT_INTERPRETER, "WHAT", 0,
-	  "functions of Python and PHP alone, with native ones, or not at all: {interpreter}", 4 },
+	  "functions of interpreters alone, with native ones, or not at all: {interpreter}", 4 },
 	{ "go-labels", OPT_GO_LABELS, "HOW", 0,
 	  "How labels of goroutines are recorded: {go-labels}", 4 },
 	{ "go-goroutines", OPT_GO_GOROUTINES, NULL, 0,

@@ -33,7 +33,7 @@ static const struct argp_option options[] = {
 	{ "goroutines", OPT_GOROUTINES, NULL, 0, "Goroutines; the default for Go programs", 2 },
 	{ "threads", OPT_THREADS, NULL, 0, "Threads, of Go programs, too", 2 },
 	{ "interpreter", OPT_INTERPRETER, "WHAT", 0,
-	  "functions of Python and PHP alone, with native ones, or not at all: {interpreter}", 2 },
+	  "functions of interpreters alone, with native ones, or not at all: {interpreter}", 2 },
 	{ "older-than", OPT_OLDER, "TIME", 0,
 	  "Only threads or goroutines that have been waiting for at least that time", 2 },
 

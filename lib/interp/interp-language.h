@@ -54,7 +54,7 @@ struct interp_language {
 	bool (*read)(struct interp_process *p, uint32_t tid, struct interp_frames *ret);
 };
 
-extern const struct interp_language interp_python, interp_php;
+extern const struct interp_language interp_python, interp_php, interp_ruby;
 
 /* Why the program's memory cannot be read: sets e. */
 int interp_language_unreadable(const struct interp_process *p, struct err *e);

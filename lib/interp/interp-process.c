@@ -24,7 +24,7 @@
 #define UNKNOWN_CALLERS "[callers unknown]"
 
 static const struct interp_language *const languages[] = {
-	&interp_python, &interp_php,
+	&interp_python, &interp_php, &interp_ruby,
 };
 
 #define LANGUAGES (sizeof(languages) / sizeof(*languages))

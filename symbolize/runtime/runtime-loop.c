@@ -76,3 +76,37 @@ void runtime_loop_find(struct runtime_loop *ret, struct cfi *c, uint64_t start, 
 		free(code);
 	}
 }
+
+/* Loops have more. */
+#define LOOP_BYTES_MIN 8192u
+
+/* Any bytes that could be a call are treated as one: a function must begin at its target. */
+static void take_callee(struct cfi *c, uint64_t target, struct cfi_fde *largest)
+{
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	if (cfi_find_fde(c, target, &fde, &off, &is_debug) == CFI_FOUND && fde.start == target &&
+	    fde.n_bytes <= PART_BYTES_MAX && fde.n_bytes > largest->n_bytes)
+		*largest = fde;
+}
+
+void runtime_loop_find_callee(struct runtime_loop *ret, struct cfi *c, uint64_t caller,
+			      uint64_t n_bytes)
+{
+	struct cfi_fde largest = { .n_bytes = LOOP_BYTES_MIN };
+	ret->n = 0;
+	if (!caller || n_bytes > PART_BYTES_MAX || c->arch != &arch_x86_64)
+		return;
+	uint8_t *code = malloc(n_bytes + 1);
+	size_t n = code ? cfi_read_code(c, caller, code, n_bytes) : 0;
+	for (size_t i = 0; i + 5 <= n; i++) {
+		int32_t to;
+		memcpy(&to, code + i + 1, sizeof(to));
+		if (code[i] == 0xe8)
+			take_callee(c, caller + i + 5 + (uint64_t)(int64_t)to, &largest);
+	}
+	free(code);
+	if (largest.start)
+		runtime_loop_find(ret, c, largest.start, largest.n_bytes);
+}

@@ -21,6 +21,10 @@ struct runtime_loop {
 /* The loop is the function at a vaddr; 0: it has no symbol. */
 void runtime_loop_find(struct runtime_loop *ret, struct cfi *c, uint64_t start, uint64_t n_bytes);
 
+/* The loop is the largest function that the one at a vaddr calls; 0: it has no symbol. */
+void runtime_loop_find_callee(struct runtime_loop *ret, struct cfi *c, uint64_t caller,
+			      uint64_t n_bytes);
+
 /* Is that vaddr in the loop? */
 bool runtime_loop_has(const struct runtime_loop *l, uint64_t vaddr);
 

@@ -1,0 +1,126 @@
+/*
+ * The Ruby functions of a process.  The loop (vm_exec_core) is a local function without a name in
+ * stripped files; it is the largest one that the exported rb_vm_exec calls.
+ */
+
+#include "interp/interp-vm.h"
+
+#include "agg/labels.h"
+#include "base/err.h"
+#include "symbolize/runtime/ruby-glue.h"
+#include "symbolize/runtime/ruby-program.h"
+#include "symbolize/runtime/runtime-loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum { SYMBOL_VERSION, SYMBOL_VM, SYMBOL_EXEC };
+
+struct ruby {
+	struct interp_vm vm;
+	struct ruby_program program;
+	struct runtime_loop loop;
+	struct ruby_stack stack;        /* of the thread whose innermost frame was read last */
+};
+
+/* ---- frames and functions ------------------------------------------------------------------ */
+
+static bool innermost(struct interp_vm *vm, struct runtime_pages *pages, uint32_t tid,
+		      uint64_t *ret)
+{
+	struct ruby *r = (struct ruby *)vm;
+	bool is_known;
+	*ret = 0;
+	r->stack = (struct ruby_stack){ .at = 0 };
+	if (!ruby_program_stack(&r->program, pages, tid, &r->stack, &is_known))
+		return is_known;
+	*ret = r->stack.at;
+	return true;
+}
+
+static bool frames(struct interp_vm *vm, struct runtime_pages *pages, uint64_t at,
+		   struct runtime_frames *ret)
+{
+	const struct ruby *r = (const struct ruby *)vm;
+	const struct ruby_stack s = { at, at ? r->stack.end : 0 };
+	return ruby_program_frames(pages, &s, ret);
+}
+
+static bool code_of_frame(struct interp_vm *vm, struct runtime_pages *pages, uint64_t at,
+			  uint64_t *ret)
+{
+	(void)vm;
+	return ruby_program_code(pages, at, ret);
+}
+
+static bool key(struct interp_vm *vm, uint64_t code, struct runtime_function_key *ret)
+{
+	return ruby_function_key(&vm->base.pages, code, ret);
+}
+
+static bool function(struct interp_vm *vm, uint64_t code, struct runtime_function *ret)
+{
+	return ruby_function_read(&vm->base.pages, code, ret);
+}
+
+static const struct interp_vm_ops ops = {
+	.innermost = innermost, .frames = frames, .code_of_frame = code_of_frame, .key = key,
+	.function = function, .back = RUBY_WORD_BYTES,
+};
+
+/* ---- programs ------------------------------------------------------------------------------ */
+
+static bool is_loop(void *ctx, uint64_t vaddr)
+{
+	const struct ruby *r = ctx;
+	return runtime_loop_has(&r->loop, vaddr);
+}
+
+static bool is_glue(void *ctx, uint64_t vaddr)
+{
+	return interp_language_is_glue(ctx, vaddr, ruby_glue_is);
+}
+
+static int explain(enum ruby_program_result result, const struct ruby *r, struct err *e)
+{
+	switch (result) {
+	case RUBY_PROGRAM_OK:
+		return 0;
+	case RUBY_PROGRAM_UNREADABLE:
+		return interp_language_unreadable(&r->vm.base, e);
+	case RUBY_PROGRAM_UNSUPPORTED:
+		break;
+	}
+	return err_set(e, ENOTSUP, "Ruby %s is not supported; %s is", r->program.version,
+		       RUBY_SUPPORTED);
+}
+
+static int open_ruby(struct interp_process *base, const struct interp_place *at, struct err *e)
+{
+	struct ruby *r = (struct ruby *)base;
+	const struct runtime_symbol *exec = &at->symbol[SYMBOL_EXEC];
+	uint64_t vm = at->symbol[SYMBOL_VM].vaddr;
+	int code = explain(ruby_program_open(&base->pages, at->symbol[SYMBOL_VERSION].vaddr +
+					     at->bias, vm ? vm + at->bias : 0, &r->program), r, e);
+	if (code < 0)
+		return code;
+	runtime_loop_find_callee(&r->loop, at->cfi, exec->vaddr, exec->n_bytes);
+	if (!r->loop.n)
+		return err_set(e, ENOTSUP, "the loop of Ruby %s is not found", r->program.version);
+	base->interp.is_loop = is_loop;
+	base->interp.is_glue = is_glue;
+	interp_vm_init(&r->vm, &ops, "rb::", LABEL_RUBY_STACK);
+	snprintf(base->ops.name, sizeof(base->ops.name), "ruby %s", r->program.version);
+	return 0;
+}
+
+const struct interp_language interp_ruby = {
+	.name = "ruby",
+	.symbol = {
+		[SYMBOL_VERSION] = { "ruby_version", .is_needed = true },
+		[SYMBOL_VM] = { "ruby_current_vm_ptr" },
+		[SYMBOL_EXEC] = { "rb_vm_exec", .is_function = true },
+	},
+	.n_bytes = sizeof(struct ruby),
+	.open = open_ruby, .close = interp_vm_close, .read = interp_vm_read,
+};

@@ -1,0 +1,128 @@
+/* Every address comes from the program, which goes on running: lists may have no end. */
+
+#include "symbolize/runtime/ruby-program.h"
+
+#include "symbolize/runtime/runtime-cycle.h"
+#include "symbolize/runtime/runtime-pages.h"
+
+#include <string.h>
+
+#define THREADS_MAX 65536u
+
+/* The id of a thread in glibc's struct pthread for x86-64 (nptl/descr.h): after fork(2) Ruby's own
+ * is that of the parent. */
+#define GLIBC_TID_OFF 720u
+
+/* Flags in the environment of a frame (vm_core.h). */
+#define FLAG_FINISH 0x20u       /* the outermost frame of an activation of the loop */
+#define FLAG_C 0x80u
+
+static bool read_word(struct runtime_pages *pages, uint64_t at, uint64_t *ret)
+{
+	return runtime_pages_read(pages, at, ret, sizeof(*ret));
+}
+
+enum ruby_program_result ruby_program_open(struct runtime_pages *pages, uint64_t version,
+					   uint64_t vm, struct ruby_program *ret)
+{
+	*ret = (struct ruby_program){ .vm = vm };
+	if (!runtime_pages_text(pages, version, ret->version, sizeof(ret->version))) {
+		*ret->version = '\0';
+		return RUBY_PROGRAM_UNREADABLE;
+	}
+	for (char *v = ret->version; *v; v++)
+		if (*v < ' ' || *v > '~')
+			*v = '?';
+	bool is_known = strncmp(ret->version, RUBY_SUPPORTED ".", strlen(RUBY_SUPPORTED) + 1) == 0;
+	return is_known && vm ? RUBY_PROGRAM_OK : RUBY_PROGRAM_UNSUPPORTED;
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static bool has_tid(struct runtime_pages *pages, uint64_t thread, uint32_t tid)
+{
+	uint64_t pthread;
+	uint32_t own;
+	if (runtime_pages_read(pages, thread + RUBY_THREAD_TID, &own, sizeof(own)) && own == tid)
+		return true;
+	return read_word(pages, thread + RUBY_THREAD_PTHREAD, &pthread) &&
+	       runtime_pages_read(pages, pthread + GLIBC_TID_OFF, &own, sizeof(own)) && own == tid;
+}
+
+static bool read_stack(struct runtime_pages *pages, uint64_t thread, struct ruby_stack *ret)
+{
+	uint64_t ec, stack, n;
+	if (!read_word(pages, thread + RUBY_THREAD_EC, &ec) ||
+	    !read_word(pages, ec + RUBY_EC_STACK, &stack) ||
+	    !read_word(pages, ec + RUBY_EC_STACK + 8, &n) ||
+	    !read_word(pages, ec + RUBY_EC_FRAME, &ret->at))
+		return false;
+	ret->end = stack + n * RUBY_WORD_BYTES;
+	return ret->at % 8 == 0 && n <= UINT32_MAX;
+}
+
+bool ruby_program_stack(const struct ruby_program *p, struct runtime_pages *pages, uint32_t tid,
+			struct ruby_stack *ret, bool *ret_is_known)
+{
+	struct runtime_cycle cycle = { 0 };
+	uint64_t vm, ractor, head, thread;
+	*ret_is_known = false;
+	if (!read_word(pages, p->vm, &vm) || !read_word(pages, vm + RUBY_VM_MAIN_RACTOR, &ractor))
+		return false;
+	head = ractor + RUBY_RACTOR_THREADS;
+	if (!read_word(pages, head, &thread))
+		return false;
+	for (size_t i = 0; thread != head && i < THREADS_MAX; i++) {
+		if (!runtime_cycle_is_next(&cycle, thread))
+			return false;
+		if (has_tid(pages, thread, tid))
+			return read_stack(pages, thread, ret);
+		if (!read_word(pages, thread, &thread))
+			return false;
+	}
+	*ret_is_known = thread == head;
+	return false;
+}
+
+/* ---- frames -------------------------------------------------------------------------------- */
+
+static uint64_t word_at(const uint8_t *bytes, size_t off)
+{
+	uint64_t x;
+	memcpy(&x, bytes + off, sizeof(x));
+	return x;
+}
+
+bool ruby_program_code(struct runtime_pages *pages, uint64_t at, uint64_t *ret)
+{
+	return read_word(pages, at + RUBY_FRAME_ISEQ, ret);
+}
+
+bool ruby_program_frames(struct runtime_pages *pages, const struct ruby_stack *s,
+			 struct runtime_frames *ret)
+{
+	uint8_t frame[RUBY_FRAME_BYTES];
+	uint64_t at = s->at, flags;
+	ret->v.n = ret->ends.n = 0;
+	ret->is_whole = false;
+	/* the outermost frame is not executed (vm_backtrace.c) */
+	for (; at < s->end && s->end - at >= 2 * RUBY_FRAME_BYTES; at += RUBY_FRAME_BYTES) {
+		if (ret->v.n == RUNTIME_FRAMES_MAX ||
+		    !runtime_pages_read(pages, at, frame, sizeof(frame)))
+			return true;
+		const struct runtime_frame f = {
+			at, word_at(frame, RUBY_FRAME_ISEQ), word_at(frame, RUBY_FRAME_PC),
+		};
+		if (!f.code || !f.instruction)
+			continue;
+		if (!read_word(pages, word_at(frame, RUBY_FRAME_EP), &flags))
+			return true;
+		if (flags & FLAG_C)
+			continue;
+		if (!VEC_PUSH(&ret->v, f) ||
+		    ((flags & FLAG_FINISH) && !VEC_PUSH(&ret->ends, (uint32_t)ret->v.n)))
+			return false;
+	}
+	ret->is_whole = true;
+	return true;
+}

@@ -1,0 +1,63 @@
+/* The functions of a hostile Ruby: its memory, which begins with the address of its VM and with a
+ * version. */
+
+#include "symbolize/runtime/ruby-program.h"
+#include "symbolize/runtime/runtime-pages.h"
+#include "tests/fuzz/gohostile.h"
+
+#include <stdlib.h>
+
+#define BASE 0x10000u
+#define PAGES_MAX 200u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_function(struct runtime_pages *pages, uint64_t at)
+{
+	struct runtime_function_key key;
+	struct runtime_function f;
+	if (!ruby_function_key(pages, at, &key) || !ruby_function_read(pages, at, &f))
+		return;
+	if (!memchr(f.name, 0, sizeof(f.name)) || !memchr(f.file, 0, sizeof(f.file)) ||
+	    f.lines.n > RUNTIME_FUNCTION_LINES_MAX)
+		abort();
+	for (uint64_t off = 0; off < f.n_bytes && off < 4096; off += 97)
+		runtime_function_line(&f.lines, off);
+	free(f.lines.line);
+}
+
+static void read_all(struct runtime_pages *pages, const struct ruby_program *p)
+{
+	struct runtime_frames f = { 0 };
+	struct ruby_stack s;
+	bool is_known;
+	if (ruby_program_stack(p, pages, 7, &s, &is_known) && ruby_program_frames(pages, &s, &f)) {
+		if (f.v.n > RUNTIME_FRAMES_MAX)
+			abort();
+		for (size_t i = 0; i < f.ends.n; i++)
+			if (f.ends.v[i] > f.v.n)
+				abort();
+		for (size_t i = 0; i < f.v.n && i < 8; i++)
+			read_function(pages, f.v.v[i].code);
+	}
+	runtime_frames_done(&f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 8 || size > 65536)
+		return 0;
+	struct gohostile memory = { .data = data, .size = size, .base = BASE };
+	const struct runtime_memory m = { gohostile_read, &memory };
+	struct ruby_program p;
+	struct runtime_pages pages;
+	runtime_pages_init(&pages, &m, PAGES_MAX);
+	ruby_program_open(&pages, BASE + 8, BASE, &p);
+	if (!memchr(p.version, 0, sizeof(p.version)))
+		abort();
+	read_all(&pages, &p);
+	for (unsigned int i = 0; i < 4; i++)
+		read_function(&pages, BASE + 64 * i);
+	runtime_pages_done(&pages);
+	return 0;
+}
