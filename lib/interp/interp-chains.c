@@ -107,7 +107,7 @@ struct interp_chains_caller interp_chains_caller(const struct interp_chains *c, 
 
 static uint64_t hash_place(const struct interp_chains_place *at)
 {
-	return hash_pair(hash_pair(at->frame, at->outer), at->code);
+	return hash_pair(hash_pair(at->frame, at->outer), hash_pair(at->code, at->outer_code));
 }
 
 static uint32_t seen_at(const struct interp_chains *c, const struct interp_chains_place *at)
@@ -115,7 +115,8 @@ static uint32_t seen_at(const struct interp_chains *c, const struct interp_chain
 	return HASHINDEX_FIND(&c->places, hash_place(at), k,
 			      c->seen.v[k].at.frame == at->frame &&
 			      c->seen.v[k].at.outer == at->outer &&
-			      c->seen.v[k].at.code == at->code);
+			      c->seen.v[k].at.code == at->code &&
+			      c->seen.v[k].at.outer_code == at->outer_code);
 }
 
 static void add_weight(struct interp_chains_seen *s, uint32_t node)
@@ -157,11 +158,14 @@ static void add_seen(struct interp_chains *c, const struct interp_chains_place *
 static void learn_activation(struct interp_chains *c, const struct interp_runtime *r,
 			     const struct interp_chain *chain, size_t first, size_t end)
 {
-	uint64_t outer = end < chain->link.n ? chain->link.v[end].at : 0;
+	const struct interp_link none = { 0 }, *outer = end < chain->link.n ?
+		&chain->link.v[end] : &none;
 	uint32_t node = 0;
 	for (size_t i = end; i-- > first;) {
 		const struct interp_link *l = &chain->link.v[i];
-		const struct interp_chains_place at = { l->code, l->at, outer };
+		const struct interp_chains_place at = {
+			l->code, outer->code, l->at, outer->at,
+		};
 		/* outer functions are seldom the innermost ones */
 		if (i < LEARNED_MAX)
 			add_seen(c, &at, node);

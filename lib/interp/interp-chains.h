@@ -5,7 +5,8 @@
  * Remembers the callers of functions within an activation.  They are in memory that the program
  * goes on changing, so that most readings are too late.  But programs repeat themselves: where the
  * same function with its frame at the same address was seen before, and the activation further out
- * had its frame at the same address, the callers are mostly the same, too.
+ * was that of the same function with its frame at the same address, the callers are mostly the
+ * same, too.
  *
  * Each reading teaches the callers of all functions in it, whatever samples there are.  Several
  * possibilities are kept for each place.  One of them is believed if it was seen more than once,
@@ -24,7 +25,7 @@
 
 /* Where a function was seen. */
 struct interp_chains_place {
-	uint32_t code;
+	uint32_t code, outer_code;      /* the function; that of the next activation, or 0 */
 	uint64_t frame, outer;          /* its frame; that of the next activation, or 0 */
 };
 

@@ -175,12 +175,16 @@ static bool find_end(const struct interp_chain *c, size_t at, size_t *ret)
 }
 
 /* Does the chain go on, after index `end`, as the native stack does? */
-static bool leads_on(const struct interp_samples *s, size_t i, size_t end, bool is_whole)
+static bool leads_on(const struct interp_samples *s, const struct interp_runtime *r, size_t i,
+		     size_t end, bool is_whole)
 {
 	const struct interp_chain *c = &s->t->chain;
 	if (i + 1 < s->part.n) {
-		uint64_t outer = s->part.v[i + 1].frame;
-		return end < c->link.n && (!outer || c->link.v[end].at == outer);
+		const struct interp_samples_part *outer = &s->part.v[i + 1];
+		return end < c->link.n &&
+		       (!outer->frame || c->link.v[end].at == outer->frame) &&
+		       (outer->code == INTERP_NO_CODE ||
+			r->is_shared(r->ctx, outer->code, c->link.v[end].code));
 	}
 	return !is_whole || (end == c->link.n && c->is_whole);
 }
@@ -197,7 +201,7 @@ static size_t take_part(struct interp_samples *s, const struct interp_runtime *r
 		return at;
 	p->off = p->code == INTERP_NO_CODE ? inner->off : p->off;
 	p->code = inner->code;
-	if (!find_end(&s->t->chain, at, &end) || !leads_on(s, i, end, is_whole))
+	if (!find_end(&s->t->chain, at, &end) || !leads_on(s, r, i, end, is_whole))
 		return at;
 	p->is_read = true;
 	p->first = at;
@@ -228,10 +232,12 @@ static void read_callers(struct interp_samples *s, const struct interp_runtime *
 
 static struct interp_chains_place place_of(const struct interp_samples *s, size_t i)
 {
+	static const struct interp_samples_part none = { .frame = 0 };
 	const struct interp_samples_part *p = &s->part.v[i];
+	const struct interp_samples_part *outer = i + 1 < s->part.n ? p + 1 : &none;
 	return (struct interp_chains_place){
-		.code = p->code, .frame = p->frame,
-		.outer = i + 1 < s->part.n ? s->part.v[i + 1].frame : 0,
+		.code = p->code, .outer_code = outer->code, .frame = p->frame,
+		.outer = outer->frame,
 	};
 }
 

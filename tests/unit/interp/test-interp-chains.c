@@ -15,11 +15,14 @@ static bool is_same_line(void *ctx, uint32_t code, uint32_t off, uint32_t other)
 
 static const struct interp_runtime runtime = { .is_same_line = is_same_line };
 
+static uint32_t outer_code = 9;
+
 /* "leaf" called by two callers, of which the inner one is `caller`, at an instruction. */
 static void learn(uint32_t caller, uint32_t off)
 {
 	struct interp_link link[] = {
-		{ 0x300, 3, 30 }, { 0x200, caller, off }, { 0x100, 1, 10 }, { OUTER, 9, 90 },
+		{ 0x300, 3, 30 }, { 0x200, caller, off }, { 0x100, 1, 10 },
+		{ OUTER, outer_code, 90 },
 	};
 	uint32_t ends[] = { 3, 4 };
 	const struct interp_chain c = {
@@ -30,7 +33,7 @@ static void learn(uint32_t caller, uint32_t off)
 
 static uint32_t believed(uint32_t code, uint64_t frame, uint64_t outer)
 {
-	const struct interp_chains_place at = { code, frame, outer };
+	const struct interp_chains_place at = { code, outer ? outer_code : 0, frame, outer };
 	return interp_chains_find(&chains, &at);
 }
 
@@ -45,6 +48,10 @@ int main(void)
 	struct interp_chains_caller outer = interp_chains_caller(&chains, inner.next);
 	tap_ok(inner.code == 2 && inner.off == 20 && inner.has_off && outer.code == 1 &&
 	       outer.next == 0, "two are: callers up to the end of the activation");
+	outer_code = 8;
+	tap_ok(believed(3, 0x300, OUTER) == INTERP_CHAINS_NONE,
+	       "another function has called the activation");
+	outer_code = 9;
 	const struct interp_link same[] = { { 0x200, 2, 22 }, { 0x100, 1, 10 } };
 	tap_int(interp_chains_node(&chains, same, 2), node, "the same functions are one node");
 	tap_int(interp_chains_node(&chains, same, 0), 0, "no callers");
