@@ -42,4 +42,13 @@ record mixed.pb.gz 2 --interpreter=mixed
 profile 'mixed: the loop, too' mixed.pb.gz \
 	"through('^py::', '^_PyEval_EvalFrameDefault') > 0.5"
 
+"$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pymixed.py" >ready.keep &
+pid=$!
+tap_pids="$tap_pids $pid"
+wait_for 60 grep -q ready ready.keep
+record calls.pb.gz 2
+profile 'functions that C calls have the right callers' calls.pb.gz \
+	"sum(r[1] for r in rows if r[2].get('py::stack') in ('exact', 'remembered') and 'py::work' in r[0] and any(('py::' + a in r[0]) != ('py::' + b in r[0]) for a, b in [('in_sort', 'key'), ('in_re', 'replacement'), ('in_sqlite', 'callback'), ('in_ctypes', 'foreign'), ('in_generator', 'numbers')])) <= 0.005 * sum(r[1] for r in rows)" \
+	"label_share('py::stack', 'innermost') < 0.2"
+
 finish
