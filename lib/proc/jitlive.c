@@ -80,7 +80,7 @@ void jitlive_look(struct jitlive *l, struct livecode *all, const struct dso_tabl
 
 bool jitlive_is_renewed(struct jitlive *l, uint64_t now_ns)
 {
-	uint32_t n = livecode_check(l->process, &l->tick);
+	uint32_t n = livecode_check(l->process, now_ns, &l->tick);
 	if (n == l->n_renewals && now_ns - l->renewed_ns < RENEW_NS)
 		return false;
 	l->n_renewals = n;

@@ -295,10 +295,15 @@ static void prove_one(struct livecode_process *p, struct livepiece *one)
 	prove(p, at, 1);
 }
 
-uint32_t livecode_check(struct livecode_process *p, uint64_t *ret_tick)
+uint32_t livecode_check(struct livecode_process *p, uint64_t time_ns, uint64_t *ret_tick)
 {
 	struct livecode *l = p->all;
 	pthread_mutex_lock(&l->lock);
+	if (time_ns > l->now_ns) {
+		uint64_t now_ns = clock_monotonic_ns();
+		l->tick++;
+		l->now_ns = now_ns > time_ns ? now_ns : time_ns;
+	}
 	if (p->state == OPEN)
 		p->sampled_ns = l->now_ns;
 	if (p->is_late && p->late_tick != l->tick) {

@@ -59,9 +59,10 @@ void livecode_open(struct livecode_process *p, const struct runtime *runtime, st
 /* The process has ended, or runs another program: its names stay. */
 void livecode_end(struct livecode_process *p);
 
-/* Call it before a sample of the process.  Returns a number that changes when addresses have
- * another meaning than before.  *ret_tick is that of livecode_tick. */
-uint32_t livecode_check(struct livecode_process *p, uint64_t *ret_tick);
+/* Call it before a sample of the process, of that time.  Returns a number that changes when
+ * addresses have another meaning than before.  *ret_tick is that of livecode_tick, or a new one: a
+ * sample that is newer proves nothing by what was read before it. */
+uint32_t livecode_check(struct livecode_process *p, uint64_t time_ns, uint64_t *ret_tick);
 
 /* Proves the code at n addresses of a sample, once in each tick.  False: some of it has changed. */
 bool livecode_prove(struct livecode_process *p, const uint64_t *pc, size_t n);

@@ -68,7 +68,7 @@ static uint32_t tick(void)
 	uint64_t number;
 	livecode_tick(live, clock_monotonic_ns());
 	livecode_prove(process, pc, 2);
-	return livecode_check(process, &number);
+	return livecode_check(process, 0, &number);
 }
 
 /* The innermost function at pc in its layer; "-": unknown. */
@@ -112,7 +112,7 @@ static void names(void)
 		"but not if nothing is sampled");
 	tap_ok(tick() == before, "nothing has changed at the next drain");
 	livecode_tick(live, clock_monotonic_ns() + 2 * SECOND_NS);
-	livecode_check(process, &number);
+	livecode_check(process, 0, &number);
 	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), 20,
 		"later, if there is no new code");
 	stop();
@@ -213,10 +213,14 @@ static void late(void)
 	tap_str(at(HOTSPOTVM_CODE + 0x81, before_ns), "-",
 		"code that may have come after the sample has no name");
 	tap_int((int)livecode_stats(live).n_late, 1, "it is counted");
-	tap_ok(livecode_check(process, &number) == before, "nothing changes until the next drain");
+	tap_ok(livecode_check(process, 0, &number) == before, "nothing changes until the next drain");
 	tap_ok(tick() != before, "then it is looked up again");
 	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "0 pack.Outer.run",
 		"later samples have it");
+	uint64_t newer;
+	livecode_check(process, 0, &number);
+	livecode_check(process, soon(), &newer);
+	tap_ok(newer != number, "code of a sample that is newer than the drain is read again");
 	stop();
 }
 
