@@ -213,7 +213,8 @@ static void late(void)
 	tap_str(at(HOTSPOTVM_CODE + 0x81, before_ns), "-",
 		"code that may have come after the sample has no name");
 	tap_int((int)livecode_stats(live).n_late, 1, "it is counted");
-	tap_ok(livecode_check(process, 0, &number) == before, "nothing changes until the next drain");
+	tap_ok(livecode_check(process, 0, &number) == before,
+	       "nothing changes until the next drain");
 	tap_ok(tick() != before, "then it is looked up again");
 	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "0 pack.Outer.run",
 		"later samples have it");
