@@ -51,7 +51,11 @@ ruby --disable=gems "$P/rbwaits.rb" own.json >ready.keep &
 pid=$!
 tap_pids="$tap_pids $pid"
 wait_for 60 grep -q ready ready.keep
+all_sleep() {
+	[ "$(cat "/proc/$pid/task/"*/status | grep -c '^State:.*sleeping')" = "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" ]
+}
 wait_for 60 grep -Eq 'poll|^0$' "/proc/$pid/wchan"
+wait_for 60 all_sleep
 run "$CPROF" snapshot -p "$pid" --json
 check 'all functions of threads that wait, with files and lines' \
 	"$CPROF_SOURCE_ROOT/tests/vmwaits.py" rb:: own.json out 'equal == 1' 'labels <= {"exact", None}' \

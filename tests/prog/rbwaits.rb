@@ -37,6 +37,6 @@ def outer(file)
   end
 end
 
-Thread.new { outer(nil) }
-sleep 0.2
+other = Thread.new { outer(nil) }
+sleep 0.01 until other.status == "sleep"
 outer(ARGV[0])
