@@ -76,6 +76,10 @@ static const struct functions_seen *look_at(struct functions *f, struct procs_pr
 	*s = (struct functions_seen){
 		.pid = p->pid, .n_changes = p->space.n_changes, .time_ns = f->now_ns,
 	};
+	if (interp_cache_is_early(&f->cache, p->pid, f->now_ns)) {
+		s->pid = 0;     /* ask again */
+		return s;
+	}
 	s->has_program = interp_cache_program(&f->cache, p, f->now_ns, &s->program);
 	if (s->has_program) {
 		memcpy(f->version, s->program.runtime->name, sizeof(f->version));

@@ -11,12 +11,16 @@
 
 /* A process without an interpreter, which maps further files, is looked at again after so long. */
 #define AGAIN_NS 1000000000u
+/* The file of a new process is searched so long after its first sample: the search takes about a
+ * ms, and rings have their final size only later. */
+#define EARLY_NS 10000000u
 
 struct interp_cache_entry {
 	struct interp_process *process; /* NULL: there is none */
 	struct interp_samples *samples; /* of process; NULL: none yet */
 	uint32_t n_changes;             /* of the address space when that was found out */
 	uint64_t tried_ns;
+	uint64_t seen_ns;               /* first by interp_cache_is_early; 0: not yet */
 };
 
 static void set_process(struct interp_cache *c, struct interp_cache_entry *e,
@@ -63,6 +67,16 @@ struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_pr
 	else if (r != -ENOENT && r != -ESRCH)
 		snprintf(c->why, sizeof(c->why), "process %u: %.100s", p->pid, why.what);
 	return e->process;
+}
+
+bool interp_cache_is_early(struct interp_cache *c, uint32_t pid, uint64_t now_ns)
+{
+	struct interp_cache_entry *e = idmap_make(&c->by_pid, pid, sizeof(*e));
+	if (!e || e->process || e->tried_ns)
+		return false;
+	if (!e->seen_ns)
+		e->seen_ns = now_ns;
+	return now_ns - e->seen_ns < EARLY_NS;
 }
 
 bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,

@@ -30,6 +30,9 @@ void interp_cache_done(struct interp_cache *c);
 struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_process *p,
 					uint64_t now_ns);
 
+/* Should a process that has samples be looked at later?  Call it before interp_cache_program. */
+bool interp_cache_is_early(struct interp_cache *c, uint32_t pid, uint64_t now_ns);
+
 /* The same for samples of threads that run.  False: it runs none, or no
  * memory. */
 struct interp_program {
