@@ -19,6 +19,7 @@ struct interp_cache_entry {
 	struct interp_process *process; /* NULL: there is none */
 	struct interp_samples *samples; /* of process; NULL: none yet */
 	uint32_t n_changes;             /* of the address space when that was found out */
+	uint32_t exe;                   /* the program then: another one is looked at at once */
 	uint64_t tried_ns;
 	uint64_t seen_ns;               /* first by interp_cache_is_early; 0: not yet */
 };
@@ -55,11 +56,13 @@ struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_pr
 		return NULL;
 	if (e->process && interp_process_fits(e->process, p))
 		return e->process;
-	if (!e->process && e->tried_ns && (e->n_changes == p->space.n_changes ||
+	bool is_same = e->tried_ns && e->exe == p->exe;
+	if (!e->process && is_same && (e->n_changes == p->space.n_changes ||
 					  now_ns - e->tried_ns < AGAIN_NS))
 		return NULL;
 	set_process(c, e, NULL);
 	e->n_changes = p->space.n_changes;
+	e->exe = p->exe;
 	e->tried_ns = now_ns;
 	int r = interp_process_open(&c->tables, p, &process, &why);
 	if (r == 0)
