@@ -1,10 +1,10 @@
 /*
- * Usage: Churn CLASSES MS
+ * Usage: Churn CLASSES MS [EACH]
  *
  * Loads the class Work CLASSES times, each time with a loader of its own and a name of its own,
  * Work000 and so on, in a thread of the same name, which works in it for MS ms.  Then nothing
- * refers to the class any more, and each 10 classes the memory of unused ones is collected, so that
- * other classes and their code come to the same addresses.
+ * refers to the class any more, and each EACH classes (10) the memory of unused ones is collected, so
+ * that other classes and their code come to the same addresses.
  */
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -44,6 +44,7 @@ public class Churn {
 	public static void main(String[] args) throws Exception {
 		int classes = Integer.parseInt(args[0]);
 		long ms = Long.parseLong(args[1]);
+		int each = args.length > 2 ? Integer.parseInt(args[2]) : 10;
 		InputStream in = Churn.class.getResourceAsStream("WorkXXX.class");
 		byte[] code = new byte[65536];
 		int n = 0;
@@ -55,7 +56,7 @@ public class Churn {
 			Thread t = new Thread(() -> work(exact, name, ms), name);
 			t.start();
 			t.join();
-			if (i % 10 == 9)
+			if (i % each == each - 1)
 				System.gc();
 		}
 	}
