@@ -16,6 +16,7 @@
 #include "symbolize/runtime/hotspot-method.h"
 #include "symbolize/runtime/hotspot-scopes.h"
 #include "symbolize/runtime/hotspot-tables.h"
+#include "symbolize/runtime/hotspot-unloads.h"
 #include "symbolize/runtime/runtime-memory.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct program {
 	struct hotspot_layout layout;
 	struct hotspot_heaps heaps;
 	struct hotspot_interpreter interpreter;
+	struct hotspot_unloads unloads;
 };
 
 /* Of one blob. */
@@ -117,10 +119,14 @@ static struct range code_range(const struct hotspot_layout *l, uint64_t blob, co
 			       blob + hotspot_get(b, l->blob_data_off) };
 }
 
-static void set_witness(struct runtime_code *code, uint64_t blob, const uint8_t *b,
+/* Indices of a blob's witnesses: in the order of addresses they are one range, and are read faster.
+ * The block's header is before the blob. */
+enum { WITNESS_BLOCK, WITNESS_NAME, WITNESS_METHOD, WITNESS_ID, WITNESS_SEGMENT };
+
+static void set_witness(struct runtime_code *code, unsigned int i, uint64_t blob, const uint8_t *b,
 			struct hotspot_field f)
 {
-	struct runtime_code_witness *w = &code->witness[1];
+	struct runtime_code_witness *w = &code->witness[i];
 	w->at = blob + f.off;
 	w->n_bytes = f.n_bytes;
 	memcpy(w->bytes, b + f.off, f.n_bytes);
@@ -133,7 +139,7 @@ static void set_witness(struct runtime_code *code, uint64_t blob, const uint8_t 
 static bool set_block_witness(const struct hotspot_layout *l, const struct runtime_memory *m,
 			      uint64_t blob, struct runtime_code *code)
 {
-	struct runtime_code_witness *w = &code->witness[0];
+	struct runtime_code_witness *w = &code->witness[WITNESS_BLOCK];
 	uint32_t length_end = l->block_length.off + l->block_length.n_bytes;
 	uint32_t used_end = l->block_used.off + l->block_used.n_bytes;
 	uint32_t first = l->block_length.off < l->block_used.off ? l->block_length.off
@@ -147,6 +153,14 @@ static bool set_block_witness(const struct hotspot_layout *l, const struct runti
 	       w->bytes[l->block_used.off - first];
 }
 
+/* The block begins where the segment map says it does.  A header that is left over inside a newer
+ * block may still say that it is in use. */
+static void set_segment_witness(uint64_t segment, struct runtime_code *code)
+{
+	code->witness[WITNESS_SEGMENT] = (struct runtime_code_witness){ .at = segment,
+									.n_bytes = 1 };
+}
+
 static void set_frame(const struct hotspot_layout *l, const uint8_t *b, struct runtime_code *code)
 {
 	uint64_t words = hotspot_get(b, l->blob_frame_size);
@@ -156,13 +170,18 @@ static void set_frame(const struct hotspot_layout *l, const uint8_t *b, struct r
 	code->body_off = has_complete ? (uint32_t)complete : UINT32_MAX;
 }
 
-/* Of an nmethod.  False: its method cannot be read, as when its class has been unloaded. */
+/*
+ * Of an nmethod.  False: its method cannot be read, as when its class has been unloaded.  From then
+ * on the nmethod has no method, but until it is swept (JDK 8 to 19) it keeps its number, and
+ * its tables lead to methods whose memory is free.
+ */
 static bool read_method(const struct hotspot_layout *l, const struct runtime_memory *m,
 			uint64_t blob, const uint8_t *b, struct code *c, struct runtime_code *code)
 {
 	uint64_t method = hotspot_get(b, l->code_method);
 	code->serial = hotspot_get(b, l->code_id);
-	set_witness(code, blob, b, l->code_id);
+	set_witness(code, WITNESS_METHOD, blob, b, l->code_method);
+	set_witness(code, WITNESS_ID, blob, b, l->code_id);
 	if (!method || !hotspot_method_read(l, m, method, &c->own, NULL))
 		return false;
 	hotspot_tables_read(l, m, blob, b, &c->tables);
@@ -187,7 +206,7 @@ static bool is_still(const struct runtime_memory *m, const struct runtime_code *
 }
 
 static bool read_blob(const struct hotspot_layout *l, const struct runtime_memory *m,
-		      uint64_t blob, uint64_t pc, struct runtime_code *code)
+		      uint64_t blob, uint64_t segment, uint64_t pc, struct runtime_code *code)
 {
 	uint8_t b[BLOB_BYTES_MAX] = { 0 };
 	struct code *c = calloc(1, sizeof(*c));
@@ -205,8 +224,9 @@ static bool read_blob(const struct hotspot_layout *l, const struct runtime_memor
 	set_frame(l, b, code);
 	bool is_method = strcmp(c->name, "nmethod") == 0 ||
 			 strcmp(c->name, "native nmethod") == 0;
-	set_witness(code, blob, b, l->blob_name);
-	if (is_method && (!read_method(l, m, blob, b, c, code) || !is_still(m, code)))
+	set_witness(code, WITNESS_NAME, blob, b, l->blob_name);
+	set_segment_witness(segment, code);
+	if ((is_method && !read_method(l, m, blob, b, c, code)) || !is_still(m, code))
 		return false;
 	code->n_held_bytes = sizeof(*c) + c->tables.n_pcs_bytes + c->tables.n_scopes_bytes +
 		c->tables.n_metadata * (sizeof(*c->tables.metadata) + sizeof(*c->method) + 1) +
@@ -279,11 +299,18 @@ static bool find_code(void *program, const struct runtime_code_source *from, uin
 	}
 	if (!h && hotspot_heaps_read(&p->layout, from->memory, &p->heaps))
 		h = hotspot_heaps_find(&p->heaps, pc);
-	uint64_t blob = h ? hotspot_heap_blob(&p->layout, from->memory, h, pc) : 0;
-	if (blob && read_blob(&p->layout, from->memory, blob, pc, ret))
+	uint64_t segment;
+	uint64_t blob = h ? hotspot_heap_blob(&p->layout, from->memory, h, pc, &segment) : 0;
+	if (blob && read_blob(&p->layout, from->memory, blob, segment, pc, ret))
 		return true;
 	release_code(ret);
 	return false;
+}
+
+static bool read_epoch(void *program, const struct runtime_code_source *from, uint64_t *ret)
+{
+	struct program *p = program;
+	return hotspot_unloads_read(&p->unloads, &p->layout, from->memory, ret);
 }
 
 /* ---- functions --------------------------------------------------------------------------- */
@@ -355,6 +382,7 @@ const struct runtime_code_ops hotspot_code_ops = {
 	.open = open_program,
 	.close = close_program,
 	.find = find_code,
+	.epoch = read_epoch,
 	.release = release_code,
 	.calls = find_calls,
 };

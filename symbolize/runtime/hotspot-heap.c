@@ -112,13 +112,14 @@ static bool find_first(const struct runtime_memory *m, const struct hotspot_heap
 }
 
 uint64_t hotspot_heap_blob(const struct hotspot_layout *l, const struct runtime_memory *memory,
-			   const struct hotspot_heap *h, uint64_t pc)
+			   const struct hotspot_heap *h, uint64_t pc, uint64_t *ret_segment)
 {
 	uint8_t block[BLOCK_BYTES_MAX];
 	uint64_t s = (pc - h->low) >> h->log2;
 	if (s >= h->segments_high - h->segments_low || !find_first(memory, h, &s))
 		return 0;
 	uint64_t at = h->low + (s << h->log2);
+	*ret_segment = h->segments_low + s;
 	if (l->block_bytes > sizeof(block) || l->block_length.off + 8u > sizeof(block) ||
 	    l->block_used.off + 8u > sizeof(block) ||
 	    !runtime_memory_read(memory, at, block, l->block_bytes))

@@ -28,8 +28,9 @@ bool hotspot_heaps_read(const struct hotspot_layout *l, const struct runtime_mem
 
 const struct hotspot_heap *hotspot_heaps_find(const struct hotspot_heaps *h, uint64_t pc);
 
-/* The address of the blob whose block contains pc; 0: that memory is free, or not readable. */
+/* The address of the blob whose block contains pc; 0: that memory is free, or not readable.
+ * *ret_segment: that of the byte of the segment map that says where the block begins; it is 0. */
 uint64_t hotspot_heap_blob(const struct hotspot_layout *l, const struct runtime_memory *memory,
-			   const struct hotspot_heap *h, uint64_t pc);
+			   const struct hotspot_heap *h, uint64_t pc, uint64_t *ret_segment);
 
 #endif

@@ -32,6 +32,7 @@ static const struct wanted statics[] = {
 	{ "CodeCache", "_heaps", AT(heaps), false },
 	{ "CodeCache", "_heap", AT(heap), false },
 	{ "AbstractInterpreter", "_code", AT(interpreter), false },
+	{ "PerfMemory", "_start", AT(counters), false },
 	{ "Abstract_VM_Version", "_vm_major_version", AT(major_version), true },
 };
 

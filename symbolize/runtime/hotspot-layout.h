@@ -22,7 +22,7 @@ struct hotspot_field {
 /* Each is a row of the table in hotspot-layout.c. */
 struct hotspot_layout {
 	/* addresses of static fields; 0: none */
-	uint64_t heaps, heap, major_version, interpreter;
+	uint64_t heaps, heap, major_version, interpreter, counters;
 	struct hotspot_field array_len, array_data;
 	struct hotspot_field space_low, space_high;
 	struct hotspot_field heap_memory, heap_segments, heap_log2;

@@ -95,6 +95,9 @@ struct runtime_code_ops {
 	bool (*find)(void *program, const struct runtime_code_source *from, uint64_t pc,
 		     struct runtime_code *ret);
 	void (*release)(struct runtime_code *code);
+	/* A number that changes before memory of code is used for other functions.  NULL, or false:
+	 * it is not known. */
+	bool (*epoch)(void *program, const struct runtime_code_source *from, uint64_t *ret);
 	/* The functions at pc within the code, innermost first.  Returns their number, at least 1:
 	 * inlined ones, and the code's own. */
 	size_t (*calls)(void *program, const struct runtime_code_source *from,

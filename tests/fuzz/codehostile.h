@@ -43,6 +43,9 @@ static inline void codehostile_ask(const struct codehostile *c, void *program,
 {
 	struct runtime_call call[RUNTIME_CALLS_MAX];
 	struct runtime_code code;
+	uint64_t epoch;
+	if (c->ops->epoch)
+		c->ops->epoch(program, from, &epoch);
 	if (!c->ops->find(program, from, pc, &code))
 		return;
 	if (pc - code.start >= code.n_bytes || !code.name || !*code.name)

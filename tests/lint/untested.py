@@ -73,6 +73,7 @@ COVERED.update({
     "symbolize/runtime/hotspot-method": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-scopes": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-tables": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
+    "symbolize/runtime/hotspot-unloads": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "lib/stack/stack-args": (UNIT + "engine/test-waits-locks.c", THROUGH),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
     "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),

@@ -147,7 +147,12 @@ static uint64_t put_structs(struct hotspotvm *v, uint64_t at)
 	put_row(v, at + ROW_BYTES, "Abstract_VM_Version", "_vm_major_version", "int", 1,
 		0, 0x14208);
 	put_row(v, at + 2 * ROW_BYTES, "AbstractInterpreter", "_code", "StubQueue*", 1, 0, 0x14210);
-	return at + 4 * ROW_BYTES;
+	at += 3 * ROW_BYTES;
+	if (!is_left_out(v, "_start")) {
+		put_row(v, at, "PerfMemory", "_start", "char*", 1, 0, 0x14218);
+		at += ROW_BYTES;
+	}
+	return at + ROW_BYTES;
 }
 
 static void put_tables(struct hotspotvm *v)
@@ -273,6 +278,27 @@ static void put_segments(struct hotspotvm *v, unsigned int first, unsigned int n
 	hotspotvm_put(v, block + (v->version >= 25 ? 4 : 8), 1, 1);
 }
 
+/* The counters of jstat: header, then entries with name and value. */
+static void put_counters(struct hotspotvm *v)
+{
+	static const char *const name[] = { "java.cls.unloadedClasses",
+					    "java.cls.sharedUnloadedClasses", "sun.rt.other" };
+	const uint64_t start = HOTSPOTVM_COUNTERS;
+	hotspotvm_put(v, 0x14218, start, 8);
+	hotspotvm_put(v, start, UINT64_C(0x201c0c0feca), 8);
+	hotspotvm_put(v, start + 8, 0x40 + 3 * 0x40, 4);
+	hotspotvm_put(v, start + 24, 0x40, 4);
+	hotspotvm_put(v, start + 28, 3, 4);
+	for (unsigned int i = 0; i < 3; i++) {
+		uint64_t entry = start + 0x40 * (i + 1);
+		hotspotvm_put(v, entry, 0x40, 4);
+		hotspotvm_put(v, entry + 4, 20, 4);
+		hotspotvm_put(v, entry + 12, 'J', 1);
+		hotspotvm_put(v, entry + 16, 0x38, 4);
+		memcpy(v->b + (entry + 20 - HOTSPOTVM_BASE), name[i], strlen(name[i]) + 1);
+	}
+}
+
 static void put_objects(struct hotspotvm *v)
 {
 	const uint64_t code_heap = 0x14000, array = 0x14100, data = 0x14120;
@@ -301,6 +327,7 @@ static void put_objects(struct hotspotvm *v)
 	put_method(v, HOTSPOTVM_OUTER, "pack/Outer", "run", "Outer.java");
 	put_method(v, HOTSPOTVM_INNER, "pack/Inner", "step", "Inner.java");
 	put_debug(v);
+	put_counters(v);
 }
 
 /* ---- the file ---------------------------------------------------------------------------- */

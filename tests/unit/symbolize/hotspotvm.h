@@ -24,6 +24,9 @@ struct cfi;
 #define HOTSPOTVM_BYTECODE(method) ((method) + 0x40)    /* 10 bytes */
 #define HOTSPOTVM_HEAP 0x16000u         /* 32 segments of 128 bytes */
 #define HOTSPOTVM_SEGMENTS 0x17000u
+#define HOTSPOTVM_COUNTERS 0x17100u     /* header and three entries */
+#define HOTSPOTVM_UNLOADED (HOTSPOTVM_COUNTERS + 0x40 + 0x38)
+#define HOTSPOTVM_SHARED_UNLOADED (HOTSPOTVM_COUNTERS + 0x80 + 0x38)
 #define HOTSPOTVM_BLOB (HOTSPOTVM_HEAP + 0x80 * 2 + 16)
 #define HOTSPOTVM_STUB (HOTSPOTVM_HEAP + 0x80 * 20 + 16)
 #define HOTSPOTVM_CODE (HOTSPOTVM_BLOB + 0x200)

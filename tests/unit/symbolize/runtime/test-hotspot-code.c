@@ -76,6 +76,67 @@ static void all_names(unsigned int version)
 	stop();
 }
 
+static bool is_witness(const struct runtime_code *code, uint64_t at)
+{
+	for (unsigned int i = 0; i < RUNTIME_CODE_WITNESSES; i++)
+		if (code->witness[i].n_bytes && code->witness[i].at == at)
+			return true;
+	return false;
+}
+
+/* The number of unloaded classes; -1: unknown. */
+static long long unloads(void)
+{
+	uint64_t n;
+	return hotspot_code_ops.epoch(program.data, &from, &n) ? (long long)n : -1;
+}
+
+static void epochs(unsigned int version)
+{
+	start(version, NULL);
+	tap_int(unloads(), 0, "no class has been unloaded");
+	hotspotvm_put(&vm, HOTSPOTVM_UNLOADED, 7, 8);
+	hotspotvm_put(&vm, HOTSPOTVM_SHARED_UNLOADED, 2, 8);
+	tap_int(unloads(), 9, "later some, of both kinds");
+	vm.is_gone = true;
+	tap_int(unloads(), -1, "a JVM that is gone does not count");
+	stop();
+	start(version, "_start");
+	tap_int(unloads(), -1, "nor does one without counters");
+	stop();
+	start(version, NULL);
+	hotspotvm_put(&vm, HOTSPOTVM_COUNTERS + 28, 0, 4);
+	tap_int(unloads(), -1, "nor one that only starts");
+	hotspotvm_put(&vm, HOTSPOTVM_COUNTERS + 28, 3, 4);
+	tap_int(unloads(), 0, "until it has the counters");
+	stop();
+}
+
+static void broken_counters(void)
+{
+	static const struct { uint64_t at, value; size_t n_bytes; const char *what; } broken[] = {
+		{ 0, 0xc0c0feca - 1, 4, "another magic number" },
+		{ 4, 0, 1, "the other byte order" },
+		{ 5, 3, 1, "a format that is not known" },
+		{ 8, 0x41, 4, "an end within an entry" },
+		{ 8, UINT32_MAX, 4, "a size that is too large" },
+		{ 24, UINT32_MAX - 3, 4, "entries after the end" },
+		{ 0x40, 0, 4, "an entry without bytes" },
+		{ 0x40, UINT32_MAX, 4, "an endless entry" },
+		{ 0x44, 0x30, 4, "a name that is cut" },
+		{ 0x44, UINT32_MAX, 4, "a name outside of its entry" },
+		{ 0x4c, 'B', 1, "a text instead of a number" },
+		{ 0x50, 0x39, 4, "a value that is cut" },
+	};
+	for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
+		start(17, NULL);
+		hotspotvm_put(&vm, HOTSPOTVM_COUNTERS + broken[i].at, broken[i].value,
+			      broken[i].n_bytes);
+		tap_int(unloads(), -1, broken[i].what);
+		stop();
+	}
+}
+
 static void the_facts(void)
 {
 	struct runtime_code code;
@@ -88,8 +149,9 @@ static void the_facts(void)
 	tap_str(code.linkage, "pack.Outer.run(I)V", "a name with types");
 	tap_int((long long)code.frame_words, 6, "the size of its frame");
 	tap_int((long long)code.body_off, 0x18, "which is complete from there on");
-	tap_int((long long)code.witness[1].at, HOTSPOTVM_BLOB + 72,
-		"it is the same while that number is");
+	tap_ok(is_witness(&code, HOTSPOTVM_BLOB + 72), "it is the same while that number is");
+	tap_ok(is_witness(&code, HOTSPOTVM_BLOB + 64), "and while it has that method");
+	tap_ok(is_witness(&code, HOTSPOTVM_SEGMENTS + 2), "and while the block begins there");
 	hotspot_code_ops.release(&code);
 	hotspotvm_put(&vm, HOTSPOTVM_OUTER + 8, 0, 8);
 	has(HOTSPOTVM_CODE, "-", "a method whose class is gone has no name");
@@ -97,6 +159,11 @@ static void the_facts(void)
 	hotspotvm_put(&vm, HOTSPOTVM_INNER + 8, 0, 8);
 	has(HOTSPOTVM_CODE + 0x40, "pack.Outer.run Outer.java:0",
 	    "without an inlined method the compiled one has the time");
+	/* a larger block was made of free ones: its segments are those of the old block, too */
+	hotspotvm_put(&vm, HOTSPOTVM_SEGMENTS + 1, 0, 1);
+	hotspotvm_put(&vm, HOTSPOTVM_SEGMENTS + 2, 1, 1);
+	has(HOTSPOTVM_CODE, "-", "a header that is left over in another block");
+	hotspotvm_put(&vm, HOTSPOTVM_SEGMENTS + 2, 0, 1);
 	hotspotvm_put(&vm, HOTSPOTVM_OUTER + 0x146, '\n', 1);
 	has(HOTSPOTVM_CODE, "-", "a text with a control character is not a name");
 	vm.is_gone = true;
@@ -197,6 +264,9 @@ int main(void)
 	all_names(17);
 	all_names(25);
 	the_facts();
+	epochs(8);
+	epochs(25);
+	broken_counters();
 	other_versions();
 	interpreted(8);
 	interpreted(17);
