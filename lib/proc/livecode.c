@@ -2,7 +2,10 @@
  * The pieces of code in a stack are proven together, each of them once between two ticks.
  *
  * When code is first met, it may have come after the sample.  It is believed to be older only if it
- * is met promptly.  Numbers of compilations do not help: they are given before compiling begins.
+ * is met promptly, and if the runtime has not used the memory of code for other code meanwhile, as
+ * far as it counts that (the epoch).  Where other code was known before, it is believed only from
+ * the moment on when that was gone.  Numbers of compilations do not help: they are given before
+ * compiling begins.
  *
  * Memory that was sampled is a hostile program's to choose.  So what is read is bounded by the
  * runtime's reader, the time by TICK_NS_MAX, what is kept by n_bytes_max, and an address without
@@ -65,6 +68,9 @@ struct livecode_process {
 	/* Pieces that were in a stack lately, by their start: those of the next samples, too. */
 	struct { uint64_t start, tick; } recent[RECENT_N];
 	uint64_t recent_tick;           /* they were proven then */
+	/* The runtime's number, and since when it is known to be the same. */
+	uint64_t epoch, epoch_ns, epoch_read_tick;
+	bool has_epoch;
 };
 
 struct livecode {
@@ -242,6 +248,26 @@ void livecode_end(struct livecode_process *p)
 	pthread_mutex_unlock(&p->all->lock);
 }
 
+/* ---- epochs ------------------------------------------------------------------------------ */
+
+/* Reads the number, once in each tick unless is_due. */
+static void read_epoch(struct livecode_process *p, bool is_due)
+{
+	struct runtime_code_source from = source_of(p);
+	uint64_t epoch, tick = p->all->tick;
+	if (!p->runtime->code->epoch || (p->epoch_read_tick == tick && !is_due))
+		return;
+	p->epoch_read_tick = tick;
+	if (!p->runtime->code->epoch(p->program.data, &from, &epoch))
+		return;
+	if (p->has_epoch ? epoch != p->epoch : epoch != 0) {
+		p->epoch_ns = clock_monotonic_ns();
+		p->pieces.epoch_tick = tick;
+	}
+	p->has_epoch = true;
+	p->epoch = epoch;
+}
+
 /* ---- proof ------------------------------------------------------------------------------- */
 
 /* Its proof is due in this tick; false: it has no code, or is proven. */
@@ -284,6 +310,7 @@ static void prove(struct livecode_process *p, struct livepiece *at[LIVEPIECES_PR
 		  size_t n)
 {
 	uint64_t tick = p->all->tick;
+	read_epoch(p, false);
 	n = add_recent(p, at, n);
 	livepieces_prove(&p->pieces, &p->memory, at, n, tick);
 }
@@ -379,10 +406,12 @@ static bool name_pc(struct livecode_process *p, struct livepiece *at, uint64_t p
 }
 
 /* Since when at least the code has been there, which was read just now. */
-static uint64_t from_of(const struct runtime_code *c)
+static uint64_t from_of(struct livecode_process *p, const struct runtime_code *c)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	return c->serial && now_ns > PROMPT_NS ? now_ns - PROMPT_NS : 0;
+	uint64_t from_ns = c->serial && now_ns > PROMPT_NS ? now_ns - PROMPT_NS : 0;
+	read_epoch(p, true);
+	return c->serial && p->epoch_ns > from_ns ? p->epoch_ns : from_ns;
 }
 
 static struct livepiece *discover(struct livecode_process *p, uint64_t pc)
@@ -391,7 +420,7 @@ static struct livepiece *discover(struct livecode_process *p, uint64_t pc)
 	struct livepiece_code c = { .checked_tick = p->all->tick };
 	if (!p->runtime->code->find(p->program.data, &from, pc, &c.c))
 		return NULL;
-	c.from_ns = from_of(&c.c);
+	c.from_ns = from_of(p, &c.c);
 	struct livepiece *at = livepieces_add(&p->pieces, &c);
 	if (!at) {
 		p->runtime->code->release(&c.c);

@@ -6,6 +6,7 @@
 #include "proc/livepieces.h"
 
 #include "base/budget.h"
+#include "base/clock.h"
 #include "base/search.h"
 #include "symbolize/runtime/runtime-memory.h"
 
@@ -54,6 +55,8 @@ struct livepiece_code *livepieces_code(struct livepieces *s, const struct livepi
 
 void livepieces_drop(struct livepieces *s, struct livepiece *at)
 {
+	bool was_there = s->code.v[at->code].proven_tick >= s->epoch_tick;
+	at->gone_ns = s->ops->epoch && was_there ? clock_monotonic_ns() : 0;
 	release_code(s, at->code);
 	at->code = LIVEPIECE_NO_CODE;
 	s->n_renewals++;
@@ -74,9 +77,13 @@ static bool splice(struct livepieces *s, size_t i, size_t n, const struct livepi
 	return true;
 }
 
-/* Adds a piece over others, of which only what it does not cover stays, as marks. */
+/*
+ * Adds a piece over others, of which only what it does not cover stays, as marks.  Between the last
+ * proof of one of them and the moment when it was gone, either may have been there.
+ */
 static bool insert(struct livepieces *s, struct livepiece new)
 {
+	uint64_t *from_ns = &s->code.v[new.code].from_ns;
 	size_t i = first_after(s, new.start), n = 0, k = 0;
 	struct livepiece v[3];
 	while (i + n < s->piece.n && s->piece.v[i + n].start < new.end) {
@@ -85,6 +92,8 @@ static bool insert(struct livepieces *s, struct livepiece new)
 			livepieces_drop(s, old);
 		if (new.layer <= old->layer)
 			new.layer = old->layer + 1;
+		if (*from_ns < old->gone_ns)
+			*from_ns = old->gone_ns;
 	}
 	const struct livepiece *first = n ? &s->piece.v[i] : NULL;
 	const struct livepiece *last = n ? first + n - 1 : NULL;
@@ -106,7 +115,8 @@ struct livepiece *livepieces_add(struct livepieces *s, const struct livepiece_co
 	const struct runtime_code *c = &code->c;
 	bool is_charged = budget_charge(s->budget, c->n_held_bytes);
 	uint32_t i = s->free_code.n ? s->free_code.v[s->free_code.n - 1] : (uint32_t)s->code.n;
-	struct livepiece new = { .start = c->start, .end = c->start + c->n_bytes, .code = i };
+	struct livepiece new = { .start = c->start, .end = c->start + c->n_bytes, .code = i,
+				 .layer = c->serial ? LIVEPIECE_FIRST_LAYER : 0 };
 	if (!is_charged || i >= CODES_MAX || !VEC_RESERVE(&s->piece, 3) ||
 	    (i == s->code.n && !VEC_EXTEND(&s->code, i + 1))) {
 		if (is_charged)
@@ -115,6 +125,7 @@ struct livepiece *livepieces_add(struct livepieces *s, const struct livepiece_co
 	}
 	s->free_code.n -= s->free_code.n > 0;
 	s->code.v[i] = *code;
+	s->code.v[i].proven_tick = code->checked_tick;
 	return insert(s, new) ? livepieces_at(s, c->start) : NULL;
 }
 
@@ -187,8 +198,11 @@ static size_t prove_some(struct livepieces *s, const struct runtime_memory *memo
 	long n_read = memory->read(memory->ctx, p.local, p.n_local, p.remote, p.n_remote);
 	for (size_t i = 0; i < n; i++) {
 		n_read -= n_bytes[i];
-		if (n_read < 0 || !is_as_before(&s->code.v[at[i]->code].c, &p.now[i * EACH]))
+		struct livepiece_code *c = &s->code.v[at[i]->code];
+		if (n_read < 0 || !is_as_before(&c->c, &p.now[i * EACH]))
 			livepieces_drop(s, at[i]);
+		else
+			c->proven_tick = c->checked_tick;
 		if (n_read < 0)
 			return i + 1;
 	}

@@ -20,12 +20,18 @@ struct livepiece {
 	uint64_t start, end;
 	uint32_t layer;                 /* of jitcalls.h */
 	uint32_t code;                  /* LIVEPIECE_NO_CODE: nobody knows what is there now */
+	uint64_t gone_ns;               /* without code: when that was noticed; 0: it went before
+					 * any sample that is still to come */
 };
 #define LIVEPIECE_NO_CODE UINT32_MAX
+/* Of code that is compiled.  Layer 0 is also that of addresses of which nobody knows what they were
+ * at the time of a sample, so that it has only names of what is always there, such as stubs. */
+#define LIVEPIECE_FIRST_LAYER 1u
 
 struct livepiece_code {
 	struct runtime_code c;
 	uint64_t checked_tick;          /* the caller's number of the last proof */
+	uint64_t proven_tick;           /* that of the last one that succeeded */
 	uint64_t from_ns;               /* the caller's: it is not known to be older */
 	uint8_t *bytes;                 /* private: the code itself; NULL: not copied yet */
 };
@@ -33,6 +39,9 @@ struct livepiece_code {
 struct livepieces {
 	struct budget *budget;          /* borrowed */
 	const struct runtime_code_ops *ops;
+	/* The caller's tick in which the memory of code may last have been used for other code.
+	 * What was not proven since then was gone at that time. */
+	uint64_t epoch_tick;
 	VEC(struct livepiece) piece;    /* sorted, not overlapping */
 	VEC(struct livepiece_code) code;
 	VEC(uint32_t) free_code;        /* private: unused elements of code */
@@ -45,7 +54,8 @@ void livepieces_done(struct livepieces *s);
 /* The piece that contains pc, or NULL.  Borrowed until the next livepieces_add. */
 struct livepiece *livepieces_at(struct livepieces *s, uint64_t pc);
 
-/* Takes *c over, in place of older code there.  NULL: no memory; then *c is still the caller's. */
+/* Takes *c over, in place of older code there; its from_ns is then when that code was gone.
+ * NULL: no memory; then *c is still the caller's. */
 struct livepiece *livepieces_add(struct livepieces *s, const struct livepiece_code *c);
 
 /* What is known of its code; NULL: nothing. */

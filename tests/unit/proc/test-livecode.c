@@ -100,9 +100,9 @@ static void names(void)
 	start(1 << 20);
 	uint32_t before = tick();
 	uint64_t number;
-	tap_str(at(HOTSPOTVM_CODE + 0x40, soon()), "0 pack.Inner.step",
+	tap_str(at(HOTSPOTVM_CODE + 0x40, soon()), "1 pack.Inner.step",
 		"an inlined method");
-	tap_str(at(HOTSPOTVM_CODE + 0x41, soon()), "0 pack.Outer.run", "a method");
+	tap_str(at(HOTSPOTVM_CODE + 0x41, soon()), "1 pack.Outer.run", "a method");
 	tap_str(at(HOTSPOTVM_STUB_CODE, 1), "0 StubRoutines (1)", "a stub, at any time");
 	tap_str(at(HOTSPOTVM_HEAP + 0xf80, soon()), "-", "free memory");
 	tap_ok(livecode_find(process, HOTSPOTVM_CODE + 1, soon(), &p) &&
@@ -146,25 +146,25 @@ static void replaced(void)
 	const uint64_t old_pc[] = { HOTSPOTVM_CODE + 0x81 };
 	start(1 << 20);
 	uint32_t before = tick();
-	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "0 pack.Outer.run", "old code");
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "1 pack.Outer.run", "old code");
 	replace(34, HOTSPOTVM_INNER);
 	put(HOTSPOTVM_BLOB + 84, 0, 4); /* nothing is inlined */
-	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "0 pack.Outer.run",
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "1 pack.Outer.run",
 		"in one drain code is looked at once");
 	tap_ok(livecode_prove(process, old_pc, 1), "also for unchanged stacks");
 	livecode_tick(live, clock_monotonic_ns());
 	tap_ok(!livecode_prove(process, old_pc, 1), "in the next drain they are proven");
 	tap_ok(tick() != before, "at the next drain the change is seen");
-	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "1 pack.Inner.step",
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "2 pack.Inner.step",
 		"new code is in another layer");
 	const struct jitcalls *j = livecode_calls(process);
-	const struct jitcalls_place *old = jitcalls_find(j, 0, HOTSPOTVM_CODE + 0x81);
+	const struct jitcalls_place *old = jitcalls_find(j, 1, HOTSPOTVM_CODE + 0x81);
 	tap_str(old ? strtab_get(&j->strings, j->call.v[old->first].name) : "-",
 		"pack.Outer.run", "and the old one keeps its name");
 	/* later, at an address that nobody has asked for lately */
 	replace(35, HOTSPOTVM_OUTER);
 	livecode_tick(live, clock_monotonic_ns() + 3 * SECOND_NS);
-	tap_str(at(HOTSPOTVM_CODE + 0x82, soon()), "2 pack.Outer.run",
+	tap_str(at(HOTSPOTVM_CODE + 0x82, soon()), "3 pack.Outer.run",
 		"code that is not known in the stack is proven when it is looked up");
 	tap_int((int)livecode_stats(live).n_replaced, 2, "both are counted");
 	/* freed: the header is the same, but the memory is another block's, or nobody's */
@@ -172,6 +172,71 @@ static void replaced(void)
 	tick();
 	tap_str(at(HOTSPOTVM_CODE + 0x82, soon()), "-",
 		"a freed block has no name, though its compilation is still there");
+	stop();
+}
+
+/* Between two drains, the first of which has proven the code. */
+static void between(void)
+{
+	start(1 << 20);
+	tick();
+	at(HOTSPOTVM_CODE + 0x81, soon());
+	tick();
+	uint64_t between_ns = clock_monotonic_ns();
+	replace(34, HOTSPOTVM_INNER);
+	put(HOTSPOTVM_BLOB + 84, 0, 4);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_str(at(HOTSPOTVM_CODE + 0x81, between_ns), "-",
+		"a sample before the change was noticed may be of either");
+	const struct jitcalls *j = livecode_calls(process);
+	tap_ok(!jitcalls_find(j, 0, HOTSPOTVM_CODE + 0x81) &&
+	       jitcalls_find(j, 1, HOTSPOTVM_CODE + 0x81),
+	       "it does not get the first one's name by having none");
+	livecode_tick(live, clock_monotonic_ns());
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "2 pack.Inner.step",
+		"one after it is the new one's");
+	/* its class is unloaded; the code is still there (JDK 8 to 19) */
+	put(HOTSPOTVM_BLOB + 64, 0, 8);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_str(at(HOTSPOTVM_CODE + 0x82, soon()), "-", "code without its class has no name");
+	/* a header that is left over within a larger block */
+	replace(34, HOTSPOTVM_INNER);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_str(at(HOTSPOTVM_CODE + 0x82, soon()), "3 pack.Inner.step", "the block is used again");
+	put(HOTSPOTVM_SEGMENTS + 1, 0, 1);
+	put(HOTSPOTVM_SEGMENTS + 2, 1, 1);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_str(at(HOTSPOTVM_CODE + 0x82, soon()), "-",
+		"then by another one, in which its header is left over");
+	stop();
+}
+
+/* A class is unloaded between a sample and the first look at its code. */
+static void unloaded(void)
+{
+	start(1 << 20);
+	tick();
+	tap_str(at(HOTSPOTVM_STUB_CODE, soon()), "0 StubRoutines (1)", "a JVM is read");
+	uint64_t before_ns = clock_monotonic_ns();
+	put(HOTSPOTVM_UNLOADED, 1, 8);
+	livecode_tick(live, clock_monotonic_ns());
+	tap_str(at(HOTSPOTVM_CODE + 0x81, before_ns), "-",
+		"code that is first seen after classes were unloaded may be another class's");
+	tick();
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "1 pack.Outer.run",
+		"later samples have the name");
+	stop();
+	/* long before it was known, and not since */
+	vm.without = NULL;
+	start(1 << 20);
+	put(HOTSPOTVM_UNLOADED, 1, 8);
+	tick();
+	tap_str(at(HOTSPOTVM_STUB_CODE, soon()), "0 StubRoutines (1)",
+		"a JVM that has unloaded some");
+	before_ns = clock_monotonic_ns();
+	livecode_tick(live, clock_monotonic_ns());
+	tap_str(at(HOTSPOTVM_CODE + 0x81, before_ns), "1 pack.Outer.run",
+		"code is named at once if no class was unloaded meanwhile");
 	stop();
 }
 
@@ -191,16 +256,16 @@ static void reloaded(void)
 	tick();
 	livecode_frames(process, soon(), &f, 1);
 	tap_ok(f.is_found && f.pc == pc[0], "its bytecode takes the place of the pc");
-	tap_str(at(pc[0], soon()), "0 pack.Outer.run", "an interpreted method");
+	tap_str(at(pc[0], soon()), "1 pack.Outer.run", "an interpreted method");
 	memcpy(place(text), "pack/Newer", 10);
 	livecode_tick(live, clock_monotonic_ns());
 	tap_ok(!livecode_prove(process, pc, 1), "another class is seen");
-	tap_str(at(pc[0], soon()), "1 pack.Newer.run", "though only its name differs");
+	tap_str(at(pc[0], soon()), "2 pack.Newer.run", "though only its name differs");
 	/* the word in the constant pool that leads to the class */
 	put(HOTSPOTVM_OUTER + 0x60 + 8, HOTSPOTVM_INNER + 0xb0, 8);
 	livecode_tick(live, clock_monotonic_ns());
 	tap_ok(!livecode_prove(process, pc, 1), "so is a class whose object is elsewhere");
-	tap_str(at(pc[0], soon()), "2 pack.Inner.run",
+	tap_str(at(pc[0], soon()), "3 pack.Inner.run",
 		"while that of the old one is still there");
 	stop();
 }
@@ -216,7 +281,7 @@ static void late(void)
 	tap_ok(livecode_check(process, 0, &number) == before,
 	       "nothing changes until the next drain");
 	tap_ok(tick() != before, "then it is looked up again");
-	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "0 pack.Outer.run",
+	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "1 pack.Outer.run",
 		"later samples have it");
 	uint64_t newer;
 	livecode_check(process, 0, &number);
@@ -232,7 +297,7 @@ static void ends(void)
 	at(HOTSPOTVM_CODE + 0x81, soon());
 	livecode_end(process);
 	tap_str(at(HOTSPOTVM_CODE + 0x81, soon()), "-", "a process that has ended");
-	tap_ok(jitcalls_find(livecode_calls(process), 0, HOTSPOTVM_CODE + 0x81),
+	tap_ok(jitcalls_find(livecode_calls(process), 1, HOTSPOTVM_CODE + 0x81),
 	       "names that are known stay");
 	tap_ok(livecode_of(live, (uint32_t)getpid(), STARTED_NS) == process, "it is the same");
 	tap_ok(livecode_of(live, (uint32_t)getpid(), STARTED_NS + 1) != process,
@@ -282,6 +347,8 @@ int main(void)
 		names();
 		bytes();
 		replaced();
+		between();
+		unloaded();
 		reloaded();
 		late();
 		ends();
