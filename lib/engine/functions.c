@@ -71,12 +71,12 @@ static const struct functions_seen *look_at(struct functions *f, struct procs_pr
 {
 	struct functions_seen *s = &f->seen[hash_u64(p->pid) % FUNCTIONS_SEEN];
 	bool is_same = s->pid == p->pid && s->n_changes == p->space.n_changes;
-	if (is_same && (!s->has_program || s->time_ns == f->now_ns))
+	if (is_same && s->time_ns == f->now_ns)
 		return s;
 	*s = (struct functions_seen){
 		.pid = p->pid, .n_changes = p->space.n_changes, .time_ns = f->now_ns,
 	};
-	if (interp_cache_is_early(&f->cache, p->pid, f->now_ns)) {
+	if (interp_cache_is_early(&f->cache, p, f->now_ns)) {
 		s->pid = 0;     /* ask again */
 		return s;
 	}

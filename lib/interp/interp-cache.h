@@ -21,6 +21,8 @@ struct interp_cache {
 	struct idmap by_pid;            /* private: struct interp_cache_entry */
 	uint32_t n_found;               /* processes with an interpreter */
 	char why[128];                  /* why the functions of one are unknown; "": none */
+	bool is_why_final;              /* otherwise it may have been starting */
+	uint32_t why_pid;               /* private */
 };
 
 void interp_cache_done(struct interp_cache *c);
@@ -31,7 +33,8 @@ struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_pr
 					uint64_t now_ns);
 
 /* Should a process that has samples be looked at later?  Call it before interp_cache_program. */
-bool interp_cache_is_early(struct interp_cache *c, uint32_t pid, uint64_t now_ns);
+bool interp_cache_is_early(struct interp_cache *c, const struct procs_process *p,
+			   uint64_t now_ns);
 
 /* The same for samples of threads that run.  False: it runs none, or no
  * memory. */

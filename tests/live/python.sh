@@ -51,4 +51,18 @@ profile 'functions that C calls have the right callers' calls.pb.gz \
 	"sum(r[1] for r in rows if r[2].get('py::stack') in ('exact', 'remembered') and 'py::work' in r[0] and any(('py::' + a in r[0]) != ('py::' + b in r[0]) for a, b in [('in_sort', 'key'), ('in_re', 'replacement'), ('in_sqlite', 'callback'), ('in_ctypes', 'foreign'), ('in_generator', 'numbers')])) <= 0.005 * sum(r[1] for r in rows)" \
 	"label_share('py::stack', 'innermost') < 0.2"
 
+cat >launch.sh <<'EOF'
+#!/bin/sh
+i=0
+while [ $i -lt 30000 ]; do i=$((i + 1)); done
+exec "$PYTHON" -c 'import time
+def spin():
+    while time.process_time() < 2: pass
+spin()'
+EOF
+run env PYTHON="$PYTHON" "$CPROF" record -e cpu-clock -o launched.pb.gz -- sh launch.sh
+is "$status" 0 'a launcher, which executes Python later'
+profile 'the program that a launcher executes is searched for an interpreter at once' \
+	launched.pb.gz "cum('py::spin') > 0.8"
+
 finish

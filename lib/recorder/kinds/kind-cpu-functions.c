@@ -95,7 +95,7 @@ static bool read_thread(void *ctx, const struct waits_thread *t, struct waits_pl
 
 static void explain(struct kind_session *k, struct kind_cpu_functions *f)
 {
-	if (f->is_explained || !*f->cache.why)
+	if (f->is_explained || !*f->cache.why || !f->cache.is_why_final)
 		return;
 	f->is_explained = true;
 	log_line(k->log, LOG_WARN, "functions of an interpreter are unknown: %s", f->cache.why);
