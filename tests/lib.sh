@@ -226,6 +226,25 @@ start_cprof() {
 	wait_for 60 recording "$cprof_pid" || echo "# cprof $* does not record"
 }
 
+# start_ready COMMAND...: a program, in the background, that prints "ready"; sets $pid
+start_ready() {
+	rm -f ready.keep
+	"$@" >ready.keep &
+	pid=$!
+	tap_pids="$tap_pids $pid"
+	wait_for 60 grep -q ready ready.keep
+}
+
+# record_pid FILE SECONDS OPTION...: records $pid at a rate that gives enough samples beside other
+# programs; its summary as JSON goes to the file out.
+record_pid() {
+	record_file=$1 record_seconds=$2
+	shift 2
+	run "$CPROF" record --json --duration "$record_seconds" -F 4999 -e cpu-clock \
+		-o "$record_file" "$@" -p "$pid"
+	is "$status" 0 "recorded: $record_file"
+}
+
 # end_cprof: waits for it; sets $status
 end_cprof() {
 	status=0

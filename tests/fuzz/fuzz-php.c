@@ -4,8 +4,9 @@
 #include "symbolize/runtime/php-program.h"
 #include "symbolize/runtime/runtime-pages.h"
 #include "tests/fuzz/gohostile.h"
+#include "tests/fuzz/runtimecheck.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #define BASE 0x10000u
 #define PAGES_MAX 200u
@@ -18,12 +19,7 @@ static void read_function(struct runtime_pages *pages, const struct php_program 
 	struct runtime_function f;
 	if (!php_function_key(p, pages, at, &key) || !php_function_read(p, pages, at, &f))
 		return;
-	if (!memchr(f.name, 0, sizeof(f.name)) || !memchr(f.file, 0, sizeof(f.file)) ||
-	    f.lines.n > RUNTIME_FUNCTION_LINES_MAX)
-		abort();
-	for (uint64_t off = 0; off < f.n_bytes && off < 4096; off += 97)
-		runtime_function_line(&f.lines, off);
-	free(f.lines.line);
+	runtimecheck_function(&f);
 }
 
 static void read_all(struct runtime_pages *pages, const struct php_program *p)
@@ -31,11 +27,7 @@ static void read_all(struct runtime_pages *pages, const struct php_program *p)
 	struct runtime_frames f = { 0 };
 	uint64_t at;
 	if (php_program_innermost(p, pages, &at) && php_program_frames(pages, at, &f)) {
-		if (f.v.n > RUNTIME_FRAMES_MAX + 256)
-			abort();
-		for (size_t i = 0; i < f.ends.n; i++)
-			if (f.ends.v[i] > f.v.n)
-				abort();
+		runtimecheck_frames(&f, RUNTIME_FRAMES_MAX + 256);
 		for (size_t i = 0; i < f.v.n && i < 8; i++)
 			read_function(pages, p, f.v.v[i].code);
 	}

@@ -8,25 +8,13 @@ P=$CPROF_SOURCE_ROOT/tests/prog
 
 # spins COMMAND...: starts the program with the grammar
 spins() {
-	rm -f ready.keep
-	"$@" -n "$P/phpgrammar.php" 1200 >ready.keep &
-	pid=$!
-	tap_pids="$tap_pids $pid"
-	wait_for 60 grep -q ready ready.keep
-}
-
-# record FILE SECONDS OPTION...
-record() {
-	file=$1 seconds=$2
-	shift 2
-	run "$CPROF" record --json --duration "$seconds" -F 4999 -e cpu-clock -o "$file" "$@" -p "$pid"
-	is "$status" 0 "recorded: $file"
+	start_ready "$@" -n "$P/phpgrammar.php" 1200
 }
 
 for php in php ${CPROF_PHPS:-}; do
 	version=$("$php" -n -r 'echo PHP_VERSION;')
 	spins "$php"
-	record a.pb.gz 2.5
+	record_pid a.pb.gz 2.5
 	cp "$T/out" a.json
 	run "$PYTHON" -c 'import json, sys
 j = json.load(open("a.json"))
@@ -64,14 +52,14 @@ assert (n > j["functions_unknown"] and j["functions_of"] == "php " + sys.argv[1]
 	rm -f in.keep own.json
 done
 
-record only.pb.gz 1 --interpreter=only
+record_pid only.pb.gz 1 --interpreter=only
 profile 'only: and one native function at most' only.pb.gz "label_share('php::stack', 'unknown') < 0.6" \
 	"all(len([n for n in r[0] if not n.startswith(('php::', '[callers'))]) <= 1 for r in rows if r[2].get('php::stack') in ('exact', 'remembered'))"
 for option in interpreter=none runtime-names=off; do
-	record none.pb.gz 0.5 "--$option"
+	record_pid none.pb.gz 0.5 "--$option"
 	profile "$option: native stacks" none.pb.gz "not any(n.startswith('php::') for n in names)" \
 		"anywhere('^execute_ex\$') > 0.9" "labels('php::stack') <= {None}"
 done
-record mixed.pb.gz 1 --interpreter=mixed
+record_pid mixed.pb.gz 1 --interpreter=mixed
 profile 'mixed: the loop, too' mixed.pb.gz "through('^php::', '^execute_ex') > 0.4"
 finish

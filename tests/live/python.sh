@@ -3,20 +3,9 @@
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
-# record FILE SECONDS OPTION... : at a rate that gives enough samples beside other programs
-record() {
-	file=$1 seconds=$2
-	shift 2
-	run "$CPROF" record --json --duration "$seconds" -F 4999 -e cpu-clock -o "$file" "$@" -p "$pid"
-	is "$status" 0 "recorded: $file"
-}
+start_ready "$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pygrammar.py" 400
 
-"$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pygrammar.py" 400 >ready.keep &
-pid=$!
-tap_pids="$tap_pids $pid"
-wait_for 60 grep -q ready ready.keep
-
-record a.pb.gz 4
+record_pid a.pb.gz 4
 cp "$T/out" a.json
 run "$PYTHON" -c 'import json
 j = json.load(open("a.json"))
@@ -32,21 +21,18 @@ check "stacks are possible ones, with their lines" \
 	'labels["exact"] and labels["remembered"] and labels["exact"] + labels["remembered"] <= complete + innermost' \
 	'lines["leaf"] <= {2, 3, 4, 5, 6} and lines["c"] <= {8, 9, 10} and lines["b"] <= {12, 13, 14} and lines["a"] <= {16, 17, 18}'
 
-record only.pb.gz 2 --interpreter=only
+record_pid only.pb.gz 2 --interpreter=only
 profile 'only: and one native function at most' only.pb.gz "label_share('py::stack', 'unknown') < 0.5" \
 	"all(len([n for n in r[0] if not n.startswith(('py::', '[callers'))]) <= 1 for r in rows if r[2].get('py::stack') in ('exact', 'remembered'))"
-record none.pb.gz 1 --interpreter=none
+record_pid none.pb.gz 1 --interpreter=none
 profile 'none: native stacks' none.pb.gz "not any(n.startswith('py::') for n in names)" \
 	"cum('_PyEval_EvalFrameDefault') > 0.9" "labels('py::stack') <= {None}"
-record mixed.pb.gz 2 --interpreter=mixed
+record_pid mixed.pb.gz 2 --interpreter=mixed
 profile 'mixed: the loop, too' mixed.pb.gz \
 	"through('^py::', '^_PyEval_EvalFrameDefault') > 0.5"
 
-"$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pymixed.py" >ready.keep &
-pid=$!
-tap_pids="$tap_pids $pid"
-wait_for 60 grep -q ready ready.keep
-record calls.pb.gz 2
+start_ready "$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pymixed.py"
+record_pid calls.pb.gz 2
 profile 'functions that C calls have the right callers' calls.pb.gz \
 	"sum(r[1] for r in rows if r[2].get('py::stack') in ('exact', 'remembered') and 'py::work' in r[0] and any(('py::' + a in r[0]) != ('py::' + b in r[0]) for a, b in [('in_sort', 'key'), ('in_re', 'replacement'), ('in_sqlite', 'callback'), ('in_ctypes', 'foreign'), ('in_generator', 'numbers')])) <= 0.005 * sum(r[1] for r in rows)" \
 	"label_share('py::stack', 'innermost') < 0.2"

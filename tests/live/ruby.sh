@@ -6,30 +6,19 @@ need ruby
 P=$CPROF_SOURCE_ROOT/tests/prog
 version=$(ruby -e 'puts RUBY_VERSION')
 
-ruby --disable=gems "$P/rbgrammar.rb" 800 >ready.keep &
-pid=$!
-tap_pids="$tap_pids $pid"
-wait_for 60 grep -q ready ready.keep
-
-# record FILE SECONDS OPTION...
-record() {
-	file=$1 seconds=$2
-	shift 2
-	run "$CPROF" record --json --duration "$seconds" -F 4999 -e cpu-clock -o "$file" "$@" -p "$pid"
-	is "$status" 0 "recorded: $file"
-}
+start_ready ruby --disable=gems "$P/rbgrammar.rb" 800
 
 case $version in
 3.1.*) ;;
 *)
-	record refused.pb.gz 1
+	record_pid refused.pb.gz 1
 	like out "Ruby $version is not supported; 3.1 is" 'another version is refused'
 	finish
 	exit
 	;;
 esac
 
-record a.pb.gz 2.5
+record_pid a.pb.gz 2.5
 like out "\"functions_of\": \"ruby $version\"" 'the summary says whose functions they are'
 check 'stacks are possible ones, with their lines' \
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pygrammar.py" rb a.pb.gz \
@@ -37,20 +26,17 @@ check 'stacks are possible ones, with their lines' \
 	'set(labels) <= {"exact", "remembered", "innermost", "unknown", None}' \
 	'labels["exact"] and labels["exact"] + labels["remembered"] <= complete + innermost' \
 	'lines["leaf"] <= set(range(9)) and lines["c"] <= {0, 10, 11, 12, 13} and lines["b"] <= {0, 14, 15, 16, 17} and lines["a"] <= {0, 18, 19, 20, 21}'
-record only.pb.gz 1 --interpreter=only
+record_pid only.pb.gz 1 --interpreter=only
 profile 'only: and one native function at most' only.pb.gz "label_share('rb::stack', 'unknown') < 0.6" \
 	"all(len([n for n in r[0] if not n.startswith(('rb::', '[callers'))]) <= 1 for r in rows if r[2].get('rb::stack') in ('exact', 'remembered'))"
 for option in interpreter=none runtime-names=off; do
-	record none.pb.gz 0.5 "--$option"
+	record_pid none.pb.gz 0.5 "--$option"
 	profile "$option: native stacks" none.pb.gz "not any(n.startswith('rb::') for n in names)" \
 		"anywhere('^rb_vm_exec\$') > 0.9" "labels('rb::stack') <= {None}"
 done
 kill -KILL "$pid"
 
-ruby --disable=gems "$P/rbwaits.rb" own.json >ready.keep &
-pid=$!
-tap_pids="$tap_pids $pid"
-wait_for 60 grep -q ready ready.keep
+start_ready ruby --disable=gems "$P/rbwaits.rb" own.json
 all_sleep() {
 	[ "$(cat "/proc/$pid/task/"*/status | grep -c '^State:.*sleeping')" = "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" ]
 }
