@@ -19,6 +19,9 @@ void engine_add_holder(struct engine *g, uint32_t pid, uint32_t tid, uint64_t fr
 void engine_add_functions(struct engine *g, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
 			  struct waits_place native, uint32_t stack, const char *label);
 
+/* Records are about to be read: what interpreters execute is read again. */
+void engine_tick_functions(struct engine *g, uint64_t now_ns);
+
 /* Counts waits and runs up to now_ns that have not ended. */
 void engine_settle(struct engine *g, uint64_t now_ns);
 

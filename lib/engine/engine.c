@@ -83,6 +83,9 @@ static void init_functions(struct engine *g)
 	};
 	functions_init(&g->functions, &t, &g->strings, &g->labels,
 		       g->options.host ? g->options.interpreter : INTERP_NONE);
+	/* counts of a part would have to be moved in the whole, too */
+	if (!g->options.reader.source)
+		g->functions.kept.budget = &g->budget;
 }
 
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
@@ -339,6 +342,8 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 	bool stays_cut = functions_are_on(&g->functions) && at.is_cfi &&
 			 place_functions(g, r, &at);
 	engine_count(g, r->event, at.stack, at.labels, n, value);
+	if (g->functions.kept.has_present)
+		functions_kept_count(&g->functions.kept, r->event, at.stack, at.labels, n, value);
 	if (!at.own || !at.is_cfi || stays_cut)
 		return;
 	struct procs_space *space = &at.thread->process->space;
@@ -536,8 +541,15 @@ void engine_add_functions(struct engine *g, uint32_t tid, uint64_t from_ns, uint
 	waits_looks_add_functions(&g->waits, tid, from_ns, to_ns, native, at);
 }
 
+void engine_tick_functions(struct engine *g, uint64_t now_ns)
+{
+	functions_tick(&g->functions, &g->procs, now_ns);
+	functions_kept_settle(&g->functions, &g->counts, g->gc.tables.n_runs, now_ns, false);
+}
+
 void engine_settle(struct engine *g, uint64_t now_ns)
 {
+	functions_kept_settle(&g->functions, &g->counts, g->gc.tables.n_runs, now_ns, true);
 	if (!g->options.waits)
 		return;
 	set_waits_window(g);
@@ -676,6 +688,7 @@ int engine_clear(struct engine *g, struct err *e)
 	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);
 	golabels_clear(&g->go);
+	functions_kept_done(&g->functions.kept);
 	g->functions.stats = (struct functions_stats){ .lag_ns = 0 };
 	locklabels_clear(&g->locks);
 	wakees_clear(&g->wakees);

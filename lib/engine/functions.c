@@ -30,6 +30,11 @@ static const char *const quality_name[INTERP_QUALITIES] = {
 	[INTERP_QUALITY_INNERMOST] = "innermost", [INTERP_QUALITY_UNKNOWN] = "unknown",
 };
 
+const char *functions_quality_name(enum interp_quality q)
+{
+	return quality_name[q];
+}
+
 void functions_init(struct functions *f, const struct interp_tables *t, struct strtab *strings,
 		    struct labels *labels, enum interp_mode mode)
 {
@@ -41,6 +46,7 @@ void functions_init(struct functions *f, const struct interp_tables *t, struct s
 
 void functions_done(struct functions *f)
 {
+	functions_kept_done(&f->kept);
 	interp_cache_done(&f->cache);
 	stack_regs_done(&f->rules);
 	interp_frames_done(&f->frames);
@@ -126,9 +132,24 @@ static int find_loops(struct functions *f, const struct interp_code *code,
 	return n;
 }
 
+/* Keeps the sample whose functions are not known, for the moment when it has been counted. */
+static void keep(struct functions *f, const struct functions_seen *s, const struct record *r,
+		 enum interp_quality q, uint32_t native, uint32_t labels)
+{
+	const struct interp_runtime *runtime = s->program.runtime;
+	struct functions_kept_sample *k = &f->kept.present;
+	*k = (struct functions_kept_sample){
+		.quality = q, .pid = s->pid, .time_ns = r->time_ns, .native = native,
+		.plain = labels,
+	};
+	f->kept.has_present = interp_samples_keep(s->program.samples, runtime, &k->kept);
+	if (f->kept.has_present)
+		k->n_replaced = runtime->n_replaced(runtime->ctx);
+}
+
 static enum interp_quality place(struct functions *f, const struct functions_seen *s,
 				 struct stack_walk *w, struct procs_process *p,
-				 const struct record *r, uint32_t *stack)
+				 const struct record *r, uint32_t *stack, uint32_t labels)
 {
 	struct stack_regs_walk walk;
 	const struct interp_samples_native native = {
@@ -140,10 +161,13 @@ static enum interp_quality place(struct functions *f, const struct functions_see
 		return INTERP_QUALITY_UNKNOWN;
 	enum interp_quality q = interp_samples_read(s->program.samples, s->program.runtime, &native,
 						    &f->frames);
+	uint32_t native_stack = *stack;
 	if (q != INTERP_QUALITY_UNKNOWN &&
 	    interp_place(&f->cache.tables, s->program.code, f->mode, &f->frames,
 			 w->is_whole, stack) != INTERP_PLACED)
-		return INTERP_QUALITY_UNKNOWN;
+		q = INTERP_QUALITY_UNKNOWN;
+	if (q >= INTERP_QUALITY_INNERMOST && w->is_whole && f->kept.budget)
+		keep(f, s, r, q, native_stack, labels);
 	return q;
 }
 
@@ -199,7 +223,7 @@ bool functions_place(struct functions *f, struct stack_walk *w, struct procs_pro
 		return false;
 	enum interp_quality q = INTERP_QUALITY_UNKNOWN;
 	if (n > 0 && f->free_ns < begin_ns + ADVANCE_NS)
-		q = place(f, s, w, p, r, stack);
+		q = place(f, s, w, p, r, stack, *labels);
 	*labels = with_quality(f, *labels, s->program.runtime->label, q);
 	note(f, r, q, begin_ns);
 	return q != INTERP_QUALITY_UNKNOWN;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/functions-kept.h"
 #include "engine/functions-pace.h"
 #include "interp/interp-cache.h"
 #include "interp/interp-samples.h"
@@ -30,6 +31,7 @@ struct functions {
 	struct interp_cache cache;
 	struct functions_stats stats;   /* reset by engine_clear */
 	struct functions_pace pace;
+	struct functions_kept kept;
 	char version[32];               /* of one of the interpreters: "python 3.11.2" */
 	/* Private. */
 	struct strtab *strings;
@@ -72,6 +74,9 @@ static inline bool functions_are_on(const struct functions *f)
  * it.  False: it has none. */
 bool functions_place(struct functions *f, struct stack_walk *w, struct procs_process *p,
 		     const struct record *r, uint32_t *stack, uint32_t *labels);
+
+/* "exact" and so on. */
+const char *functions_quality_name(enum interp_quality q);
 
 /* labels with one that says how sure functions are, under `key`; without memory the same as
  * before. */

@@ -32,6 +32,7 @@ void interp_chains_done(struct interp_chains *c)
 	VEC_FREE(&c->seen);
 	hashindex_done(&c->nodes);
 	hashindex_done(&c->places);
+	hashindex_done(&c->pairs);
 }
 
 void interp_chains_clear(struct interp_chains *c)
@@ -119,6 +120,18 @@ static uint32_t seen_at(const struct interp_chains *c, const struct interp_chain
 			      c->seen.v[k].at.outer_code == at->outer_code);
 }
 
+/* One of the places of a function with its frame there. */
+static uint32_t pair_at(const struct interp_chains *c, uint32_t code, uint64_t frame)
+{
+	return HASHINDEX_FIND(&c->pairs, hash_pair(code, frame), k,
+			      c->seen.v[k].at.frame == frame && c->seen.v[k].at.code == code);
+}
+
+bool interp_chains_has(const struct interp_chains *c, uint32_t code, uint64_t frame)
+{
+	return pair_at(c, code, frame) != HASHINDEX_NONE;
+}
+
 static void add_weight(struct interp_chains_seen *s, uint32_t node)
 {
 	uint32_t i = 0, least = 0;
@@ -145,10 +158,13 @@ static void add_seen(struct interp_chains *c, const struct interp_chains_place *
 	uint32_t i = seen_at(c, at);
 	if (i == HASHINDEX_NONE) {
 		const struct interp_chains_seen s = { .at = *at };
+		bool is_new = pair_at(c, at->code, at->frame) == HASHINDEX_NONE;
 		if (c->seen.n >= PLACES_MAX || !hashindex_reserve(&c->places, false) ||
-		    !VEC_PUSH(&c->seen, s))
+		    !hashindex_reserve(&c->pairs, false) || !VEC_PUSH(&c->seen, s))
 			return;
 		i = (uint32_t)c->seen.n - 1;
+		if (is_new)
+			hashindex_put(&c->pairs, hash_pair(at->code, at->frame), i);
 		hashindex_put(&c->places, hash_place(at), i);
 	}
 	add_weight(&c->seen.v[i], node);

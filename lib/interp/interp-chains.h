@@ -33,7 +33,7 @@ struct interp_chains {
 	/* Private. */
 	VEC(struct interp_chains_node) node; /* interned: a function, and its callers */
 	VEC(struct interp_chains_seen) seen;
-	struct hashindex nodes, places;
+	struct hashindex nodes, places, pairs;
 };
 void interp_chains_done(struct interp_chains *c);
 
@@ -46,6 +46,9 @@ void interp_chains_clear(struct interp_chains *c);
 /* Remembers the functions that a thread executed at one moment. */
 void interp_chains_learn(struct interp_chains *c, const struct interp_runtime *r,
 			 const struct interp_chain *chain);
+
+/* Was the function ever seen with its frame there? */
+bool interp_chains_has(const struct interp_chains *c, uint32_t code, uint64_t frame);
 
 /* The node of n callers, innermost first, which is added if necessary; 0: none.
  * INTERP_CHAINS_NONE: no memory. */

@@ -10,6 +10,7 @@
 #include "interp/interp-learn.h"
 
 #include "base/hash.h"
+#include "interp/interp-chains.h"
 #include "interp/interp-ops.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #define FIRST_N 16u             /* activations before the first choice, */
 #define LAST_N 2048u            /* and before the last one */
+#define CODES_MIN 8u            /* samples with their function, before frames must fit it */
 #define REGISTER_WEIGHT 4u      /* against slots */
 #define CALLS 256u              /* a power of two */
 #define CALL_N_MIN 3u            /* samples before its place is used, */
@@ -79,31 +81,79 @@ static uint64_t frame_score(const struct interp_learn *l, const struct interp_le
 	return p->n_frame * 40 > l->n ? (uint64_t)p->n_frame * n_values(p->frame_values) : 0;
 }
 
+/* What is read of the thread is in many stale places as well: where functions are short, nearly as
+ * often as in the right one.  But the right one has a frame that the function of the sample itself
+ * is remembered to have had. */
+static uint64_t fitting_score(const struct interp_learn *l, const struct interp_learn_place *p)
+{
+	return l->n_codes >= CODES_MIN && p->n_fits * 2 > l->n_codes ?
+		(uint64_t)p->n_fits * p->n_fits * n_values(p->fitting_values) : 0;
+}
+
+static uint32_t best_frame(const struct interp_learn *l,
+			   uint64_t (*score_of)(const struct interp_learn *,
+						const struct interp_learn_place *))
+{
+	uint64_t best = 0;
+	uint32_t place = ACTIVATION_NO_PLACE;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
+		uint64_t score = score_of(l, &l->place[i]);
+		if (score <= best)
+			continue;
+		best = score;
+		place = i;
+	}
+	return place;
+}
+
+/* What fitted the functions that another place said says nothing. */
+static void forget_fitting(struct interp_learn *l)
+{
+	l->n_codes = 0;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
+		l->place[i].n_fits = 0;
+		memset(l->place[i].fitting_values, 0, sizeof(l->place[i].fitting_values));
+	}
+}
+
 static void choose(struct interp_learn *l)
 {
-	uint64_t best = 0, best_frame = 0;
-	l->instruction = l->frame = ACTIVATION_NO_PLACE;
+	uint64_t best = 0;
+	uint32_t before = l->instruction;
+	l->instruction = ACTIVATION_NO_PLACE;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
 		uint64_t score = instruction_score(l, i);
-		uint64_t of_frame = frame_score(l, &l->place[i]);
-		if (score > best) {
-			best = score;
-			l->instruction = i;
-		}
-		if (of_frame > best_frame) {
-			best_frame = of_frame;
-			l->frame = i;
-		}
+		if (score <= best)
+			continue;
+		best = score;
+		l->instruction = i;
 	}
+	if (l->instruction != before)
+		forget_fitting(l);
+	l->frame = best_frame(l, fitting_score);
+	if (l->frame == ACTIVATION_NO_PLACE)
+		l->frame = best_frame(l, frame_score);
 	if (l->call)
 		memset(l->call, 0, CALLS * sizeof(*l->call));
 }
 
-void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
-		      const struct activations *a, const struct activation *one, uint64_t frame,
-		      uint32_t code)
+/* What is in that place. */
+static uint32_t code_in(const struct interp_runtime *r, const struct activations *a,
+			const struct activation *one, uint32_t place, uint32_t *ret_off)
 {
 	uint64_t value;
+	if (place == ACTIVATION_NO_PLACE || !activations_value(a, one, place, &value) ||
+	    !is_address(value))
+		return INTERP_NO_CODE;
+	return r->code_of(r->ctx, value, true, ret_off);
+}
+
+void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
+		      const struct interp_chains *chains, const struct activations *a,
+		      const struct activation *one, uint64_t frame, uint32_t code)
+{
+	uint64_t value;
+	uint32_t own_off, own = code_in(r, a, one, l->instruction, &own_off);
 	if (!l->place && !(l->place = calloc(ACTIVATION_PLACES, sizeof(*l->place))))
 		return;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
@@ -115,6 +165,10 @@ void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
 			p->n_frame++;
 			note_value(p->frame_values, value);
 		}
+		if (own != INTERP_NO_CODE && interp_chains_has(chains, own, value)) {
+			p->n_fits++;
+			note_value(p->fitting_values, value);
+		}
 		found = r->code_of(r->ctx, value, false, &off);
 		if (found == INTERP_NO_CODE)
 			continue;
@@ -124,6 +178,7 @@ void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
 			note_value(p->code_values, value);
 		p->n_agree += r->is_shared(r->ctx, found, code);
 	}
+	l->n_codes += own != INTERP_NO_CODE;
 	if (++l->n < l->n_next)
 		return;
 	l->n_next += l->n_next / 2;
@@ -186,23 +241,29 @@ static void learn_call(struct interp_learn_call *c, const struct interp_runtime 
 	choose_for_call(c);
 }
 
+uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_runtime *r,
+			    const struct activations *a, const struct activation *one,
+			    uint32_t *ret_off)
+{
+	uint32_t code = code_in(r, a, one, l->instruction, ret_off);
+	const struct interp_learn_call *c =
+		l->call ? &l->call[hash_u64(one->pc) & (CALLS - 1)] : NULL;
+	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE || !c ||
+	    c->pc != one->pc)
+		return code;
+	return code_in(r, a, one, c->place, ret_off);
+}
+
 uint32_t interp_learn_code(struct interp_learn *l, const struct interp_runtime *r,
 			   const struct activations *a, const struct activation *one,
 			   uint32_t hint, uint32_t *ret_off)
 {
-	uint64_t value;
-	uint32_t code = INTERP_NO_CODE;
-	if (l->instruction == ACTIVATION_NO_PLACE)
-		return INTERP_NO_CODE;
-	if (activations_value(a, one, l->instruction, &value) && is_address(value))
-		code = r->code_of(r->ctx, value, true, ret_off);
-	if (code != INTERP_NO_CODE)
+	uint32_t code = code_in(r, a, one, l->instruction, ret_off);
+	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE)
 		return code;
 	struct interp_learn_call *c = call_at(l, one->pc);
 	if (!c)
 		return INTERP_NO_CODE;
 	learn_call(c, r, a, one, hint);
-	if (c->place == ACTIVATION_NO_PLACE || !activations_value(a, one, c->place, &value))
-		return INTERP_NO_CODE;
-	return r->code_of(r->ctx, value, true, ret_off);
+	return code_in(r, a, one, c->place, ret_off);
 }

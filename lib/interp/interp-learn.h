@@ -13,12 +13,13 @@
 
 #include "interp/activations.h"
 
+struct interp_chains;
 struct interp_runtime;
 
 /* Of one place.  values: bits of hashes of the different values. */
 struct interp_learn_place {
-	uint32_t n_code, n_agree, n_frame;
-	uint64_t code_values[4], frame_values[4];
+	uint32_t n_code, n_agree, n_frame, n_fits;
+	uint64_t code_values[4], frame_values[4], fitting_values[4];
 };
 
 /* A call from the loop where the instruction is elsewhere. */
@@ -32,6 +33,7 @@ struct interp_learn {
 	uint32_t instruction, frame;    /* places; ACTIVATION_NO_PLACE: not known yet */
 	/* Private. */
 	uint32_t n, n_next;
+	uint32_t n_codes;               /* of n: the function of the sample was known */
 	struct interp_learn_place *place;
 	struct interp_learn_call *call;
 };
@@ -42,15 +44,20 @@ void interp_learn_done(struct interp_learn *l);
 bool interp_learn_goes_on(const struct interp_learn *l);
 
 /* The innermost activation of a sample, which was taken just before the innermost function's frame
- * was at that address and executed that code. */
+ * was at that address and executed that code.  chains: what is remembered. */
 void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
-		      const struct activations *a, const struct activation *one, uint64_t frame,
-		      uint32_t code);
+		      const struct interp_chains *chains, const struct activations *a,
+		      const struct activation *one, uint64_t frame, uint32_t code);
 
 /* The function that an activation executes.  hint: what is there when memory is read, or
  * INTERP_NO_CODE.  INTERP_NO_CODE: it is unknown. */
 uint32_t interp_learn_code(struct interp_learn *l, const struct interp_runtime *r,
 			   const struct activations *a, const struct activation *one,
 			   uint32_t hint, uint32_t *ret_off);
+
+/* The same of an earlier sample, by what is known now. */
+uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_runtime *r,
+			    const struct activations *a, const struct activation *one,
+			    uint32_t *ret_off);
 
 #endif

@@ -59,6 +59,9 @@ struct interp_runtime {
 	bool (*chain)(void *ctx, uint64_t at, struct interp_chain *ret);
 	/* The innermost frame of a thread now; 0: none.  False: it is unknown. */
 	bool (*innermost)(void *ctx, uint32_t tid, uint64_t *ret);
+	/* How often a function was found where another one had been.  NULL: it is not known, so
+	 * that an instruction's address says nothing about earlier samples. */
+	uint32_t (*n_replaced)(void *ctx);
 	/* The frame (id of the table) of a function.  has_line: off is known. */
 	uint32_t (*frame)(void *ctx, uint32_t code, uint32_t off, bool has_line);
 	/* That of callers that are not known. */

@@ -69,6 +69,12 @@ static bool is_same_line(void *ctx, uint32_t code, uint32_t off, uint32_t other)
 	return python_lines_find(format, lines, off) == python_lines_find(format, lines, other);
 }
 
+static uint32_t n_replaced(void *ctx)
+{
+	const struct python *p = ctx;
+	return p->codes.n_replaced;
+}
+
 static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
 {
 	struct python *p = ctx;
@@ -117,6 +123,7 @@ void interp_python_set_runtime(struct python *p)
 	r->code_of_frame = code_of_frame;
 	r->is_shared = is_shared;
 	r->is_same_line = is_same_line;
+	r->n_replaced = n_replaced;
 	r->chain = chain;
 	r->innermost = innermost;
 	r->frame = frame;

@@ -121,8 +121,9 @@ static void read_thread(struct interp_samples *s, const struct interp_runtime *r
 static void learn(struct interp_samples *s, const struct interp_runtime *r)
 {
 	if (s->t->chain.link.n)
-		interp_learn_add(&s->learn, r, &s->activations, &s->activations.v.v[0],
-				 s->t->chain.link.v[0].at, s->t->chain.link.v[0].code);
+		interp_learn_add(&s->learn, r, &s->chains, &s->activations,
+				 &s->activations.v.v[0], s->t->chain.link.v[0].at,
+				 s->t->chain.link.v[0].code);
 }
 
 /* ---- callers ---------------------------------------------------------------------------- */
@@ -140,22 +141,23 @@ static bool find_frame(const struct interp_chain *c, uint64_t frame, size_t *at)
 	return false;
 }
 
-/* What the sample itself says. */
-static bool list_parts(struct interp_samples *s, const struct interp_runtime *r)
+/* What the sample itself says.  is_again: an earlier one. */
+static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
+		       const struct activations *of, bool is_again)
 {
 	s->part.n = 0;
-	for (size_t i = 0; i < s->activations.v.n; i++) {
-		const struct activation *a = &s->activations.v.v[i];
+	for (size_t i = 0; i < of->v.n; i++) {
+		const struct activation *a = &of->v.v[i];
 		struct interp_samples_part p = {
 			.node = INTERP_CHAINS_NONE, .quality = INTERP_QUALITY_UNKNOWN,
 		};
 		size_t at = 0;
-		if (!activations_value(&s->activations, a, s->learn.frame, &p.frame))
+		if (!activations_value(of, a, s->learn.frame, &p.frame))
 			p.frame = 0;
 		bool is_there = p.frame && find_frame(&s->t->chain, p.frame, &at);
-		p.code = interp_learn_code(&s->learn, r, &s->activations, a,
-					   is_there ? s->t->chain.link.v[at].code : INTERP_NO_CODE,
-					   &p.off);
+		uint32_t hint = is_there ? s->t->chain.link.v[at].code : INTERP_NO_CODE;
+		p.code = is_again ? interp_learn_known(&s->learn, r, of, a, &p.off) :
+				    interp_learn_code(&s->learn, r, of, a, hint, &p.off);
 		if (!VEC_PUSH(&s->part, p))
 			return false;
 	}
@@ -366,10 +368,32 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
 	if (interp_learn_goes_on(&s->learn) && lag_ns < LEARN_NS)
 		learn(s, r);
-	if (!list_parts(s, r))
+	if (!list_parts(s, r, &s->activations, false))
 		return INTERP_QUALITY_UNKNOWN;
 	read_callers(s, r, n->is_whole);
 	bool is_early = lag_ns < EARLY_NS && s->t->is_steady;
 	decide(s, r, is_early, lag_ns > LATE_NS);
 	return add_all(s, r, n->is_whole, ret);
+}
+
+/* ---- samples that were kept -------------------------------------------------------------- */
+
+bool interp_samples_keep(const struct interp_samples *s, const struct interp_runtime *r,
+			 struct interp_kept *ret)
+{
+	return r->n_replaced && s->activations.v.n && interp_kept_copy(ret, &s->activations);
+}
+
+/* Its callers cannot be read any more, but they may be remembered. */
+enum interp_quality interp_samples_again(struct interp_samples *s, const struct interp_runtime *r,
+					 const struct interp_kept *k, struct interp_frames *ret)
+{
+	ret->frames.n = ret->ends.n = 0;
+	ret->is_whole = true;
+	s->t = &s->unread;
+	if (!list_parts(s, r, &k->activations, true))
+		return INTERP_QUALITY_UNKNOWN;
+	read_callers(s, r, true);
+	decide(s, r, false, true);
+	return add_all(s, r, true, ret);
 }

@@ -14,6 +14,7 @@
 #include "interp/activations.h"
 #include "interp/interp.h"
 #include "interp/interp-chains.h"
+#include "interp/interp-kept.h"
 #include "interp/interp-learn.h"
 #include "interp/interp-ops.h"
 
@@ -41,6 +42,7 @@ struct interp_samples {
 		bool is_steady;         /* its chain did not change while it was read */
 		struct interp_chain chain;
 	} thread[INTERP_SAMPLES_THREADS], *t; /* of this drain; the present one */
+	struct interp_samples_thread unread;  /* one without functions */
 	uint32_t n_threads;
 	struct interp_chain again;
 	VEC(struct interp_samples_part) part;
@@ -65,5 +67,15 @@ void interp_samples_renew(struct interp_samples *s, const struct interp_runtime 
 enum interp_quality interp_samples_read(struct interp_samples *s, const struct interp_runtime *r,
 					const struct interp_samples_native *n,
 					struct interp_frames *ret);
+
+/* Keeps what the sample that was read last says, if more may be known of its functions later.
+ * False: no, or no memory. */
+bool interp_samples_keep(const struct interp_samples *s, const struct interp_runtime *r,
+			 struct interp_kept *ret);
+
+/* The functions of such a sample, by what is known now.  Its stack reaches the thread's first
+ * function. */
+enum interp_quality interp_samples_again(struct interp_samples *s, const struct interp_runtime *r,
+					 const struct interp_kept *k, struct interp_frames *ret);
 
 #endif

@@ -80,6 +80,7 @@ static uint32_t add_code(struct pycodes *c, uint64_t at, uint32_t old,
 		return PYCODES_NONE;
 	if (old != HASHINDEX_NONE)
 		hashindex_remove(&c->by_address, hash, old);
+	c->n_replaced += old != HASHINDEX_NONE;
 	hashindex_put(&c->by_address, hash, id);
 	read_code(c, &c->v.v[id]);
 	const struct pycode *added = &c->v.v[id];

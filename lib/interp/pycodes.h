@@ -40,6 +40,7 @@ struct pycodes {
 	uint64_t code_type;
 	uint64_t now_ns;                /* of the present reading; 0: all is compared */
 	uint32_t epoch;                 /* ids are valid until it changes */
+	uint32_t n_replaced;            /* objects that were found where another one had been */
 	/* Private. */
 	VEC(struct pycode) v;
 	struct codespans spans;

@@ -523,7 +523,7 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 		window_read(&rec->window);
 	applabels_poll(&rec->engine.app);
 	golabels_poll(&rec->engine.go);
-	functions_tick(&rec->engine.functions, &rec->engine.procs, drained_ns);
+	engine_tick_functions(&rec->engine, drained_ns);
 	source_limit(rec->session.source, drained_ns);
 	int r = drain_source(rec, e);
 	if (r < 0)

@@ -10,7 +10,7 @@ cp "$T/out" a.json
 run "$PYTHON" -c 'import json
 j = json.load(open("a.json"))
 n = j["functions_exact"] + j["functions_remembered"] + j["functions_innermost"]
-assert (n > j["functions_unknown"] > 0 and j["functions_of"].startswith("python 3.") and
+assert (n > j["functions_unknown"] >= 0 and j["functions_of"].startswith("python 3.") and
         j["functions_refused"] is None and j["functions_ns"] > 0 and j["functions_lag_ns"] > 0 and
         j["functions_step_ns"] > 0)'
 is "$status" 0 "the summary has their shares"

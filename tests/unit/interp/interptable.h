@@ -1,0 +1,35 @@
+#ifndef CPROF_TESTS_INTERPTABLE_H
+#define CPROF_TESTS_INTERPTABLE_H
+
+/* An interpreter that is a table, and samples of it: see interptable_sample. */
+
+#include "interp/interp-samples.h"
+
+/* Function i has its instructions from here on, CODE_BYTES; its frames are at FRAME(depth). */
+#define CODE(i) (0x100000u + 0x100u * (i))
+#define CODE_BYTES 64u
+#define FRAME(depth) (0x500000u + 0x100u * (depth))
+#define CODES 8u
+
+/* DWARF's numbers. */
+enum { RBX = 3, RBP = 6, R12 = 12, R13 = 13, R14 = 14, R15 = 15 };
+
+extern const struct interp_runtime interptable;
+extern bool interptable_is_moving;      /* while it is read */
+extern bool interptable_is_calling;     /* the instruction is in a slot only */
+extern uint32_t interptable_n_replaced;
+
+/* The thread executes these functions now: digits, outermost first. */
+void interptable_execute(const char *functions);
+
+/* A sample some time ago: its loop had that function's instruction in r15, a frame in rbx, the
+ * start of the function in r12, a constant frame in r13, and what is read later in rbp; the slot
+ * below the CFA has the instruction of an earlier call. */
+enum interp_quality interptable_sample(struct interp_samples *s, struct interp_frames *frames,
+				       uint32_t function, uint32_t off, size_t depth,
+				       uint64_t age_ns);
+
+/* Takes samples until all is known of the functions "0123", "0124" and "015". */
+void interptable_learn(struct interp_samples *s, struct interp_frames *frames);
+
+#endif
