@@ -1,0 +1,310 @@
+/*
+ * malloc(3) and its relatives: each calls the next library's function of that name, so blocks are
+ * exactly what the program's allocator returns.
+ *
+ * dlsym(3) may allocate before its result is known: until then blocks come from a buffer that is
+ * never given back.  Only if it was used does free() have to know its addresses.
+ */
+
+#include "cprof-alloc.h"
+#include "preload/alloc-sampler.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define BOOT_BYTES 65536u
+
+static void *boot_malloc(size_t n);
+static void *boot_calloc(size_t n, size_t each);
+static void boot_free(void *block);
+static void *boot_realloc(void *block, size_t n);
+static int boot_posix_memalign(void **ret, size_t align, size_t n);
+static void *boot_aligned_alloc(size_t align, size_t n);
+static void *boot_memalign(size_t align, size_t n);
+static void *boot_valloc(size_t n);
+static void *boot_pvalloc(size_t n);
+
+static struct {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void (*free)(void *);
+	void *(*realloc)(void *, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+} real = {
+	boot_malloc, boot_calloc, boot_free, boot_realloc, boot_posix_memalign,
+	boot_aligned_alloc, boot_memalign, boot_valloc, boot_pvalloc,
+};
+
+static _Alignas(16) unsigned char boot[BOOT_BYTES];
+static size_t boot_used;
+static bool is_looking, is_ready;
+
+/* ---- the next library ----------------------------------------------------------------------- */
+
+static void *boot_take(size_t n)
+{
+	size_t at = __atomic_fetch_add(&boot_used, (n + 31) & ~(size_t)15, __ATOMIC_RELAXED);
+	if (n > BOOT_BYTES || at > BOOT_BYTES - n - 16) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	/* Its size precedes the block, for realloc. */
+	memcpy(boot + at, &n, sizeof(n));
+	return boot + at + 16;
+}
+
+static bool is_boot(const void *block)
+{
+	uintptr_t at = (uintptr_t)block;
+	return at >= (uintptr_t)boot && at < (uintptr_t)boot + BOOT_BYTES;
+}
+
+static void *next(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+/* The free and realloc of a program that has a block from the buffer. */
+static void (*next_free)(void *);
+static void *(*next_realloc)(void *, size_t);
+
+static void free_if_real(void *block)
+{
+	if (!is_boot(block))
+		next_free(block);
+}
+
+static void *realloc_if_real(void *block, size_t n)
+{
+	size_t old;
+	if (!is_boot(block))
+		return next_realloc(block, n);
+	void *fresh = real.malloc(n);
+	memcpy(&old, (unsigned char *)block - 16, sizeof(old));
+	if (fresh)
+		memcpy(fresh, block, old < n ? old : n);
+	return fresh;
+}
+
+static void look_up(void)
+{
+	void *(*next_malloc)(size_t) = (void *(*)(size_t))next("malloc");
+	real.posix_memalign = (int (*)(void **, size_t, size_t))next("posix_memalign");
+	real.aligned_alloc = (void *(*)(size_t, size_t))next("aligned_alloc");
+	real.memalign = (void *(*)(size_t, size_t))next("memalign");
+	real.valloc = (void *(*)(size_t))next("valloc");
+	real.pvalloc = (void *(*)(size_t))next("pvalloc");
+	real.calloc = (void *(*)(size_t, size_t))next("calloc");
+	next_free = (void (*)(void *))next("free");
+	next_realloc = (void *(*)(void *, size_t))next("realloc");
+	real.malloc = next_malloc;
+	real.free = boot_used ? free_if_real : next_free;
+	real.realloc = boot_used ? realloc_if_real : next_realloc;
+	if (dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc)
+		alloc_ring_set_shadowed();
+}
+
+/* False: this is a call from within dlsym(3), or of another thread meanwhile. */
+static __attribute__((noinline)) bool start(void)
+{
+	int errnum = errno;
+	if (__atomic_exchange_n(&is_looking, true, __ATOMIC_ACQUIRE))
+		return __atomic_load_n(&is_ready, __ATOMIC_ACQUIRE);
+	look_up();
+	__atomic_store_n(&is_ready, true, __ATOMIC_RELEASE);
+	alloc_sampler_configure();
+	alloc_ring_open();
+	errno = errnum;
+	return true;
+}
+
+__attribute__((constructor)) static void start_early(void)
+{
+	start();
+}
+
+static void *boot_malloc(size_t n)
+{
+	return start() ? real.malloc(n) : boot_take(n);
+}
+
+static void *boot_calloc(size_t n, size_t each)
+{
+	size_t n_bytes;
+	if (start())
+		return real.calloc(n, each);
+	return __builtin_mul_overflow(n, each, &n_bytes) ? NULL : boot_take(n_bytes);
+}
+
+static void boot_free(void *block)
+{
+	if (start() && !is_boot(block))
+		real.free(block);
+}
+
+static void *boot_realloc(void *block, size_t n)
+{
+	return start() ? real.realloc(block, n) : block ? NULL : boot_take(n);
+}
+
+static int boot_posix_memalign(void **ret, size_t align, size_t n)
+{
+	return start() ? real.posix_memalign(ret, align, n) : ENOMEM;
+}
+
+static void *boot_aligned_alloc(size_t align, size_t n)
+{
+	return start() ? real.aligned_alloc(align, n) : NULL;
+}
+
+static void *boot_memalign(size_t align, size_t n)
+{
+	return start() ? real.memalign(align, n) : NULL;
+}
+
+static void *boot_valloc(size_t n)
+{
+	return start() ? real.valloc(n) : NULL;
+}
+
+static void *boot_pvalloc(size_t n)
+{
+	return start() ? real.pvalloc(n) : NULL;
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+/* While nobody listens, a hook is one test and a jump: the rest is in a function of its own, so
+ * that the hook needs no frame. */
+#define RECORDED static __attribute__((noinline))
+
+/* Counts a block, which may be NULL, once somebody listens. */
+static inline void *counted(void *block, size_t n_bytes, uint32_t recording)
+{
+	if (alloc_sampler_is_due(recording, n_bytes))
+		alloc_sampler_take(block, n_bytes, recording);
+	return block;
+}
+
+RECORDED void *malloc_recorded(size_t n, uint32_t recording)
+{
+	return counted(real.malloc(n), n, recording);
+}
+
+EXPORT void *malloc(size_t n)
+{
+	uint32_t recording = alloc_sampler_recording();
+	return __builtin_expect(!recording, 1) ? real.malloc(n) : malloc_recorded(n, recording);
+}
+
+RECORDED void *calloc_recorded(size_t n, size_t each, uint32_t recording)
+{
+	return counted(real.calloc(n, each), n * each, recording);
+}
+
+EXPORT void *calloc(size_t n, size_t each)
+{
+	uint32_t recording = alloc_sampler_recording();
+	return __builtin_expect(!recording, 1) ? real.calloc(n, each)
+					       : calloc_recorded(n, each, recording);
+}
+
+RECORDED void free_recorded(void *block)
+{
+	alloc_sampler_freed(block);
+	real.free(block);
+}
+
+EXPORT void free(void *block)
+{
+	if (__builtin_expect(!alloc_sampler_recording(), 1))
+		real.free(block);
+	else
+		free_recorded(block);
+}
+
+RECORDED void *realloc_recorded(void *block, size_t n, uint32_t recording)
+{
+	bool was_sampled = alloc_sampler_suspend(block);
+	void *moved = real.realloc(block, n);
+	/* realloc(p, 0) may have freed the block */
+	if (!moved && was_sampled && n)
+		alloc_sampler_restore(block);
+	return counted(moved, n, recording);
+}
+
+EXPORT void *realloc(void *block, size_t n)
+{
+	uint32_t recording = alloc_sampler_recording();
+	return __builtin_expect(!recording, 1) ? real.realloc(block, n)
+					       : realloc_recorded(block, n, recording);
+}
+
+EXPORT void *reallocarray(void *block, size_t n, size_t each)
+{
+	size_t n_bytes;
+	if (!__builtin_mul_overflow(n, each, &n_bytes))
+		return realloc(block, n_bytes);
+	errno = ENOMEM;
+	return NULL;
+}
+
+EXPORT int posix_memalign(void **ret, size_t align, size_t n)
+{
+	uint32_t recording = alloc_sampler_recording();
+	int r = real.posix_memalign(ret, align, n);
+	if (__builtin_expect(recording && r == 0, 0))
+		counted(*ret, n, recording);
+	return r;
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t n)
+{
+	uint32_t recording = alloc_sampler_recording();
+	void *block = real.aligned_alloc(align, n);
+	return __builtin_expect(recording, 0) ? counted(block, n, recording) : block;
+}
+
+EXPORT void *memalign(size_t align, size_t n)
+{
+	uint32_t recording = alloc_sampler_recording();
+	void *block = real.memalign(align, n);
+	return __builtin_expect(recording, 0) ? counted(block, n, recording) : block;
+}
+
+EXPORT void *valloc(size_t n)
+{
+	uint32_t recording = alloc_sampler_recording();
+	void *block = real.valloc(n);
+	return __builtin_expect(recording, 0) ? counted(block, n, recording) : block;
+}
+
+EXPORT void *pvalloc(size_t n)
+{
+	uint32_t recording = alloc_sampler_recording();
+	void *block = real.pvalloc(n);
+	return __builtin_expect(recording, 0) ? counted(block, n, recording) : block;
+}
+
+/* ---- cprof-alloc.h -------------------------------------------------------------------------- */
+
+EXPORT void cprof_alloc_allocated(void *block, size_t n_bytes)
+{
+	uint32_t recording = alloc_sampler_recording();
+	if (__builtin_expect(recording && block, 0))
+		counted(block, n_bytes, recording);
+}
+
+EXPORT void cprof_alloc_freed(void *block)
+{
+	if (__builtin_expect(alloc_sampler_recording() && block, 0))
+		alloc_sampler_freed(block);
+}

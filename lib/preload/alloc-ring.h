@@ -1,0 +1,40 @@
+#ifndef CPROF_PRELOAD_ALLOC_RING_H
+#define CPROF_PRELOAD_ALLOC_RING_H
+
+/* The writing side of source/allocformat.h.  Only system calls: no lock of libc is taken, nothing
+ * is allocated by malloc(3). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/allocformat.h"
+
+/* Registers of the caller of a hook: those in ALLOCFORMAT_REGS, in its order. */
+struct alloc_ring_regs { uint64_t r[ALLOCFORMAT_N_REGS]; };
+
+/* Of this library: reached without the loader's table of addresses. */
+#pragma GCC visibility push(hidden)
+
+/* The head that the profiler writes to; before alloc_ring_open one that says dormant. */
+extern const struct allocformat_head *alloc_ring_head;
+
+/* Makes or finds the memory, once.  Failure leaves the library dormant for ever. */
+void alloc_ring_open(void);
+
+/* Whether a profiler reads the ring; if it has been silent for too long, that ends here. */
+bool alloc_ring_is_read(void);
+
+/* Writes a block with the stack from the stack pointer of regs upwards.  False: it is lost. */
+bool alloc_ring_put_alloc(const void *block, uint64_t n_bytes, bool is_tracked,
+			  const struct alloc_ring_regs *regs);
+
+/* id: ALLOCFORMAT_FREE or _RESTORE. */
+void alloc_ring_put_free(const void *block, enum allocformat_id id);
+
+/* The library is not the one whose malloc(3) the program calls. */
+void alloc_ring_set_shadowed(void);
+
+#pragma GCC visibility pop
+
+#endif
