@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "engine/engine-allocs.h"
 #include "engine/engine-waits.h"
 #include "engine/threadcache.h"
 #include "engine/waitcount.h"
@@ -51,7 +52,7 @@ static void init_gc(struct engine *g)
 		.app = &g->app, .go = &g->go, .procs = &g->procs, .dsos = &g->dsos,
 		.targets = &g->targets, .jit = &g->jit, .throttle = &g->throttle,
 		.last_ns = &g->window.last_ns,
-		.waits = &g->waits, .locks = &g->locks, .wakees = &g->wakees,
+		.waits = &g->waits, .allocs = &g->allocs, .locks = &g->locks, .wakees = &g->wakees,
 	};
 }
 
@@ -120,6 +121,8 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	locklabels_init(&g->locks, &g->strings, &g->labels, &g->dsos);
 	owners_init(&g->owners, o->host);
 	init_waits(g);
+	allocs_init(&g->allocs, &g->budget, &g->counts, (uint32_t)o->n_events,
+		    (uint32_t)o->n_events + 1);
 	init_functions(g);
 	init_gc(g);
 	return 0;
@@ -150,6 +153,7 @@ void engine_done(struct engine *g)
 	pausegaps_done(&g->window.gaps);
 	free(g->event);
 	waits_done(&g->waits);
+	allocs_done(&g->allocs);
 	samplelabels_done(&g->own_labels);
 	free(g->window.gap_value);
 	*g = (struct engine){ 0 };
@@ -365,6 +369,27 @@ void engine_add_sample(struct engine *g, const struct record *r, const struct en
 {
 	if (r->event < g->options.n_events)
 		add_sample(g, r, *v);
+}
+
+bool engine_place_sample(struct engine *g, const struct record *r, const struct engine_values *v,
+			 uint32_t *ret_stack, uint32_t *ret_labels)
+{
+	uint32_t pid, tid;
+	struct sample_place at;
+	targets_note_time(&g->targets, r->time_ns);
+	if (!is_target(g, r, &pid, &tid)) {
+		g->event[r->event].n_foreign += v->n;
+		return false;
+	}
+	if (!place_sample(g, r, pid, tid, v, &at))
+		return false;
+	if (functions_are_on(&g->functions) && at.is_cfi)
+		place_functions(g, r, &at);
+	g->event[r->event].n_samples += v->n;
+	g->event[r->event].value += v->value;
+	*ret_stack = at.stack;
+	*ret_labels = at.labels;
+	return true;
 }
 
 /* ---- waits --------------------------------------------------------------------------- */
@@ -692,6 +717,7 @@ int engine_clear(struct engine *g, struct err *e)
 	g->functions.stats = (struct functions_stats){ .lag_ns = 0 };
 	locklabels_clear(&g->locks);
 	wakees_clear(&g->wakees);
+	allocs_restart(&g->allocs);
 	/* If memory for the copy is short, nothing changes. */
 	if (gc_tables_is_due(&g->gc.tables))
 		gc_tables_run(&g->gc.tables, NULL, 0);

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "proc/owners.h"
 #include "proc/procs.h"
+#include "engine/allocs.h"
 #include "labels/applabels.h"
 #include "labels/golabels.h"
 #include "engine/functions.h"
@@ -69,10 +70,9 @@ struct engine_event {
 	uint64_t n_samples;          /* of targets, without lost ones */
 	uint64_t value;              /* sum of their periods */
 	uint64_t n_own, n_foreign;   /* of the recording process; of other tasks: ignored */
-	uint64_t n_lost_records;     /* by PERF_RECORD_LOST and LOST_SAMPLES */
-	uint64_t n_lost_in_ring;     /* those by LOST: the ring was full */
-	uint64_t n_throttles;        /* how often the kernel throttled the event, and */
-	uint64_t throttled_ns;       /* for how long, summed over threads and CPUs */
+	/* By PERF_RECORD_LOST and LOST_SAMPLES; those by LOST: the ring was full. */
+	uint64_t n_lost_records, n_lost_in_ring;
+	uint64_t n_throttles, throttled_ns; /* how often; for how long, of all threads and CPUs */
 	uint64_t n_lost;             /* added by engine_add_lost */
 	uint64_t no_stack_ns, n_unsampled;  /* waits with an unknown stack; that others stand for */
 	uint64_t n_placed;           /* samples that say where a thread waits, runs or wakes one */
@@ -117,8 +117,8 @@ struct engine {
 	struct reread_maps reread;
 	struct stack_patchlater_pool late_pool;
 	struct engine_gc gc;
-	struct waits waits;          /* only with options.waits */
-	struct wakees wakees;
+	struct waits waits; struct wakees wakees;  /* only with options.waits */
+	struct allocs allocs;        /* blocks in use, of kinds that have some */
 	uint64_t n_born;             /* threads and processes created by targets */
 	struct unwound in_shards;    /* by the shards of this engine */
 };

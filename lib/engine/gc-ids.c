@@ -5,6 +5,7 @@
 
 #include "engine/gc-ids.h"
 
+#include "engine/allocs.h"
 #include "engine/gc-tables.h"
 #include "engine/threadcache.h"
 #include "engine/waits.h"
@@ -74,6 +75,8 @@ int gc_ids_begin(struct gc_ids *r, const struct gc_tables *of)
 	applabels_each_set(of->app, each_kept_set, r);
 	golabels_each_set(of->go, each_kept_set, r);
 	waits_each_place(of->waits, keep_place, r);
+	for (uint32_t i = 0; i < of->allocs->n; i++)
+		gc_ids_keep_set(r, of->allocs->v[i].labels);
 	return r->is_out ? -ENOMEM : 0;
 }
 
@@ -112,6 +115,8 @@ void gc_ids_commit(struct gc_ids *r)
 	locklabels_renew(of->locks, renew_kept, r);
 	threadcache_each_waiting_set(of->procs, renew_set, r);
 	waits_each_place(of->waits, renew_place, r);
+	for (uint32_t i = 0; i < of->allocs->n; i++)
+		renew_set(r, &of->allocs->v[i].labels);
 	samplelabels_forget_ids(of->own_labels);
 	struct strtab strings = *of->strings;
 	struct labels labels = *of->labels;

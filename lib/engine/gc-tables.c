@@ -10,6 +10,7 @@
 #include "agg/frames.h"
 #include "agg/stacks.h"
 #include "base/cleanup.h"
+#include "engine/allocs.h"
 #include "engine/gc-files.h"
 #include "engine/gc-ids.h"
 #include "engine/targets.h"
@@ -111,6 +112,8 @@ static int copy_stacks(struct gc_tables *t, const struct gc_tables_part *part, s
 	}
 	waits_each_place(t->waits, mark_place, used);
 	wakees_each_stack(t->wakees, mark_stack, used);
+	for (uint32_t i = 0; i < t->allocs->n; i++)
+		used[t->allocs->v[i].stack] = true;
 	for (uint32_t i = t->stacks->n; i-- > 1;)
 		if (used[i])
 			used[t->stacks->v[i].parent] = true;
@@ -195,6 +198,8 @@ static void swap_stacks(struct gc_tables *t, struct copy *c)
 	threadcache_drop_all(t->procs);
 	waits_each_place(t->waits, renew_place, c->stack_id);
 	wakees_each_stack(t->wakees, renew_stack, c->stack_id);
+	for (uint32_t i = 0; i < t->allocs->n; i++)
+		renew_stack(c->stack_id, &t->allocs->v[i].stack);
 	*t->frames = c->frames;
 	*t->stacks = c->stacks;
 	c->frames = frames;

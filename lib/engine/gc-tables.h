@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct allocs;
 struct applabels;
 struct golabels;
 struct budget;
@@ -57,6 +58,7 @@ struct gc_tables {
 	struct jit *jit;
 	struct throttle *throttle;
 	struct waits *waits;
+	struct allocs *allocs;
 	const uint64_t *last_ns;     /* time of the last counted sample */
 	/* To be read. */
 	uint32_t n_runs;             /* how often frames got new ids */

@@ -4,7 +4,8 @@
 #include "base/err.h"
 #include "base/radix.h"
 #include "base/vec.h"
-#include "engine/engine.h"
+#include "engine/engine-allocs.h"
+#include "profile/allocframes.h"
 #include "profile/names.h"
 #include "profile/waitlabel.h"
 
@@ -27,6 +28,8 @@ struct export {
 	uint32_t *mapping;       /* by mapping: id in this file; 0: not in it */
 	uint32_t dropped[16];    /* keys of optional labels that all samples share */
 	unsigned n_dropped;
+	uint32_t *shown;         /* by stack: without frames that only allocate; NULL: as it is */
+	bool merges;             /* some counts differ only in what no file contains */
 	uint32_t lock_key;       /* of the label lock; 0: there is none */
 	uint32_t number_key[EXPORT_NUMBERS_MAX]; /* keys of info->number; 0: not in the profile */
 };
@@ -34,6 +37,7 @@ struct export {
 static void export_done(struct export *x)
 {
 	pprof_free(x->out);
+	free(x->shown);
 	free(x->entry);
 	free(x->location);
 	free(x->by_frequency);
@@ -75,6 +79,13 @@ static uint32_t set_of(const struct export *x, uint32_t count)
 	return wakeelabels_of(&x->names->wakees, x->g->counts.v[count].labels);
 }
 
+/* Likewise its stack. */
+static uint32_t stack_of(const struct export *x, uint32_t count)
+{
+	uint32_t stack = x->g->counts.v[count].stack;
+	return x->shown ? x->shown[stack] : stack;
+}
+
 static int order_entries(struct export *x, uint32_t event)
 {
 	const struct counts *c = &x->g->counts;
@@ -82,17 +93,16 @@ static int order_entries(struct export *x, uint32_t event)
 	CLEANUP_FREE struct radix_item *placed = calloc(c->n ? c->n : 1, sizeof(*placed));
 	if (!pos || !placed)
 		return -ENOMEM;
-	const uint32_t *output = x->g->options.output;
 	size_t n = 0;
 	for (uint32_t i = 0; i < c->n; i++)
-		if ((output ? output[c->v[i].event] : c->v[i].event) == event &&
+		if (engine_output_of(x->g, c->v[i].event) == event &&
 		    c->v[i].n_samples | c->v[i].value)
 			placed[n++] = (struct radix_item){ set_of(x, i), i };
 	/* Equal samples become neighbours. */
-	if (x->names->wakees.n && !radix_sort(placed, n))
+	if (x->merges && !radix_sort(placed, n))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		placed[i].key = pos[c->v[placed[i].value].stack];
+		placed[i].key = pos[stack_of(x, placed[i].value)];
 	x->entry = calloc(n ? n : 1, sizeof(*x->entry));
 	if (!x->entry || !radix_sort(placed, n))
 		return -ENOMEM;
@@ -112,7 +122,7 @@ static int number_locations(struct export *x)
 	if (!on_node || !frequency || !x->location)
 		return -ENOMEM;
 	for (size_t i = 0; i < x->n_entries; i++)
-		on_node[g->counts.v[x->entry[i]].stack]++;
+		on_node[stack_of(x, x->entry[i])]++;
 	for (uint32_t i = g->stacks.n; i-- > 1;) {
 		on_node[g->stacks.v[i].parent] += on_node[i];
 		frequency[g->stacks.v[i].frame] += on_node[i];
@@ -290,7 +300,7 @@ static uint32_t shown_value(const struct export *x, const struct label *l)
 /* Counts that differ only in what no file contains. */
 static bool is_same(const struct export *x, uint32_t a, uint32_t b)
 {
-	return x->names->wakees.n && x->g->counts.v[a].stack == x->g->counts.v[b].stack &&
+	return x->merges && stack_of(x, a) == stack_of(x, b) &&
 	       set_of(x, a) == set_of(x, b);
 }
 
@@ -310,20 +320,51 @@ static struct pprof_label label_of(const struct export *x, const struct label *l
 	return (struct pprof_label){ .key = text(x, l->key), .str = text(x, shown_value(x, l)) };
 }
 
+/* A column's value: what is in use less what was at the start and is not any more. */
+static int64_t memory_value(uint64_t held, uint64_t gone, uint64_t parts)
+{
+	double n = ((double)held - (double)gone) / (double)parts;
+	return (int64_t)(n < 0 ? n - 0.5 : n + 0.5);
+}
+
+/* Adds a count to the values of its sample: two numbers for each of the engine's events, or for
+ * blocks, for those in use, and for those that no longer are. */
+static void add_values(const struct export *x, const struct count *c, uint64_t sum[6])
+{
+	uint32_t n = x->g->options.n_events, column = c->event < n ? 0 : c->event - n + 1;
+	sum[2 * column] += c->n_samples;
+	sum[2 * column + 1] += c->value;
+}
+
+/* Returns their number. */
+static size_t values_of(const struct export *x, const uint64_t sum[6], int64_t ret[4])
+{
+	ret[0] = (int64_t)sum[0];
+	ret[1] = scaled(sum[1], x->info->scale);
+	if (!x->info->is_memory)
+		return 2;
+	ret[0] = memory_value(sum[0], 0, ALLOCS_PARTS);
+	if (!x->info->held_type)
+		return 2;
+	ret[2] = memory_value(sum[2], sum[4], ALLOCS_PARTS);
+	ret[3] = memory_value(sum[3], sum[5], 1);
+	return 4;
+}
+
 static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
 	VEC(uint64_t) ids = { 0 };
 	struct waitlabel_last last = { .stack = STACKS_NONE };
 	for (size_t i = 0; i < x->n_entries; i++) {
-		struct count sum = g->counts.v[x->entry[i]];
-		const struct count *c = &sum;
-		for (; i + 1 < x->n_entries && is_same(x, x->entry[i], x->entry[i + 1]); i++) {
-			sum.n_samples += g->counts.v[x->entry[i + 1]].n_samples;
-			sum.value += g->counts.v[x->entry[i + 1]].value;
-		}
+		uint32_t stack = stack_of(x, x->entry[i]);
+		uint64_t sum[6] = { 0 };
+		int64_t value[4];
+		add_values(x, &g->counts.v[x->entry[i]], sum);
+		for (; i + 1 < x->n_entries && is_same(x, x->entry[i], x->entry[i + 1]); i++)
+			add_values(x, &g->counts.v[x->entry[i + 1]], sum);
 		ids.n = 0;
-		for (uint32_t node = c->stack; node != STACKS_EMPTY;
+		for (uint32_t node = stack; node != STACKS_EMPTY;
 		     node = g->stacks.v[node].parent) {
 			if (!VEC_PUSH(&ids, x->location[g->stacks.v[node].frame])) {
 				VEC_FREE(&ids);
@@ -337,12 +378,12 @@ static int write_samples(struct export *x)
 			if (!is_dropped(x, set[k].key))
 				label[n_labels++] = label_of(x, &set[k]);
 		const struct waitframes_label *wait = !x->info->has_waits ? NULL :
-			waitlabel_find(g, x->names, &last, c->stack, set, n_set);
+			waitlabel_find(g, x->names, &last, stack, set, n_set);
 		if (wait)
 			label[n_labels++] = (struct pprof_label){ .key = wait->key,
 								  .str = wait->value };
-		int64_t value[2] = { (int64_t)c->n_samples, scaled(c->value, x->info->scale) };
-		pprof_sample(x->out, ids.v, ids.n, value, 2, label, n_labels);
+		size_t n_values = values_of(x, sum, value);
+		pprof_sample(x->out, ids.v, ids.n, value, n_values, label, n_labels);
 	}
 	VEC_FREE(&ids);
 	return 0;
@@ -359,16 +400,24 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 	int r = pprof_new(write, ctx, info->level, &x.out, e);
 	if (r < 0)
 		return r;
+	x.merges = names->wakees.n || info->is_memory;
+	x.shown = info->is_memory ? allocframes_trim(g, names) : NULL;
 	x.function = calloc(names->functions.n ? names->functions.n : 1, sizeof(*x.function));
-	r = x.function ? order_entries(&x, event) : -ENOMEM;
+	r = x.function && (x.shown || !info->is_memory) ? order_entries(&x, event) : -ENOMEM;
 	if (r == 0)
 		r = number_locations(&x);
 	if (r == 0) {
 		drop_useless_labels(&x);
 		pprof_sample_type(x.out, info->count_type ? info->count_type : "samples", "count");
 		pprof_sample_type(x.out, info->type, info->unit);
-		pprof_default_sample_type(x.out, info->is_count ? info->count_type : info->type);
-		pprof_period(x.out, info->type, info->unit, (int64_t)info->period);
+		if (info->held_type) {
+			pprof_sample_type(x.out, info->held_count_type, "count");
+			pprof_sample_type(x.out, info->held_type, info->unit);
+		}
+		pprof_default_sample_type(x.out, info->is_count ? info->count_type :
+					  info->held_type ? info->held_type : info->type);
+		pprof_period(x.out, info->period_type ? info->period_type : info->type,
+			     info->unit, (int64_t)info->period);
 		pprof_times(x.out, info->time_ns, info->duration_ns);
 		for (size_t i = 0; i < info->n_comments; i++)
 			pprof_comment(x.out, info->comment[i]);

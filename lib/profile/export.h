@@ -29,6 +29,12 @@ struct export_info {
 	int level;                     /* zlib */
 	const struct export_number *number;
 	size_t n_numbers;
+	/* The profile is one of memory: value[0] is in parts of a sample (ALLOCS_PARTS), and
+	 * innermost frames that only allocate are left out. */
+	bool is_memory;
+	/* It has these values, too: of the blocks in use; NULL: it has not. */
+	const char *held_count_type, *held_type;
+	const char *period_type;       /* NULL: type */
 	bool is_count;                 /* readers show value[0] first */
 	bool has_waits;                /* add the labels of waitlabel.h */
 	double scale;                  /* values are multiplied by it; 0 and 1: unchanged */

@@ -1,7 +1,7 @@
 #include "profile/unnamed.h"
 
 #include "base/cleanup.h"
-#include "engine/engine.h"
+#include "engine/engine-allocs.h"
 #include "profile/names.h"
 #include "symbolize/runtime/language.h"
 
@@ -60,10 +60,9 @@ struct cprof_unnamed unnamed_find(const struct engine *g, const struct names *na
 	/* a parent's index is below its children's */
 	for (uint32_t i = 1; i < g->stacks.n; i++)
 		stack[i] = stack[g->stacks.v[i].parent] | frame[g->stacks.v[i].frame];
-	const uint32_t *output_of = g->options.output;
 	for (uint32_t i = 0; i < g->counts.n; i++) {
 		const struct count *c = &g->counts.v[i];
-		if ((output_of ? output_of[c->event] : c->event) != output)
+		if (c->event >= g->options.n_events || engine_output_of(g, c->event) != output)
 			continue;
 		value[language_missing(stack[c->stack])] += (double)c->value;
 		sum += (double)c->value;

@@ -11,6 +11,9 @@ struct kind_event {
 	/* Each sample has two values: a count of this type (NULL: "samples"), and an amount. */
 	const char *count_type;
 	const char *sample_type, *unit;
+	/* As in struct export_info (profile/export.h). */
+	bool is_memory;
+	const char *held_count_type, *held_type, *period_type;
 	uint32_t output;                /* the profile it goes to: events may share one */
 	uint32_t group;                 /* of events that are counted together; 0: none */
 	bool is_member;                 /* of a group: another event's samples carry its values */

@@ -32,6 +32,7 @@
 #define NOTE_BYTES_MAX (64 << 10)
 /* Type of the note of cprof-labels.h, whose name is "cprof". */
 #define NOTE_CPROF_LABELS 1
+#define NOTE_CPROF_ALLOCS 2
 /* Type of the note of Go's linker, whose name is "Go" and two NULs. */
 #define NOTE_GO_BUILD_ID 4
 #define GO_BUILD_ID_BYTES 15
@@ -254,8 +255,8 @@ static void read_go_build_id(struct dso *d, const uint8_t *desc, size_t n)
 	memcpy(d->build_id, id, sizeof(id));
 }
 
-/* One note: a build id, or the address of the registry of cprof-labels.h, relative to that word.
- * vaddr is that of desc. */
+/* One note: a build id, or the address of a registry of cprof-labels.h or libcprof-alloc.so,
+ * relative to that word.  vaddr is that of desc. */
 static void read_note(struct dso *d, const Elf64_Nhdr *h, const uint8_t *name, const uint8_t *desc,
 		      uint64_t vaddr)
 {
@@ -266,10 +267,14 @@ static void read_note(struct dso *d, const Elf64_Nhdr *h, const uint8_t *name, c
 		d->is_go_build_id = false;
 		d->n_build_id = (uint8_t)h->n_descsz;
 		memcpy(d->build_id, desc, h->n_descsz);
-	} else if (h->n_type == NOTE_CPROF_LABELS && h->n_namesz == 6 &&
-		   memcmp(name, "cprof", 6) == 0 && h->n_descsz == sizeof(offset)) {
+	} else if (h->n_namesz == 6 && memcmp(name, "cprof", 6) == 0 &&
+		   h->n_descsz == sizeof(offset)) {
 		memcpy(&offset, desc, sizeof(offset));
-		d->labels_vaddr = vaddr + (uint64_t)(int64_t)offset;
+		uint64_t registry = vaddr + (uint64_t)(int64_t)offset;
+		if (h->n_type == NOTE_CPROF_LABELS)
+			d->labels_vaddr = registry;
+		else if (h->n_type == NOTE_CPROF_ALLOCS)
+			d->allocs_vaddr = registry;
 	} else if (h->n_type == NOTE_GO_BUILD_ID && h->n_namesz == 4 &&
 		   memcmp(name, "Go\0", 4) == 0) {
 		d->is_go = true;

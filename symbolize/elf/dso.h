@@ -63,6 +63,7 @@ struct dso {
 	uint8_t build_id[DSO_BUILD_ID_MAX];
 	uint64_t data_start, data_end; /* around the writable segments; empty: there is none */
 	uint64_t labels_vaddr;    /* of the registry of cprof-labels.h, from its note; 0: none */
+	uint64_t allocs_vaddr;    /* of the registry of libcprof-alloc.so, likewise; 0: none */
 	uint16_t n_segments;
 	struct dso_segment segment[DSO_SEGMENTS_MAX];
 	uint8_t *image;           /* DSO_VDSO: its bytes; NULL */
