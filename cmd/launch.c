@@ -38,7 +38,8 @@ static bool is_in_path(const char *name)
 	return false;
 }
 
-static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask)
+static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask,
+		      const char *const *variables)
 {
 	char byte;
 	/* End of file without a byte: the parent gave up. */
@@ -46,6 +47,9 @@ static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask
 		_exit(127);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	caller_leave();
+	for (; variables && *variables; variables++)
+		if (putenv((char *)*variables) != 0)
+			_exit(126);
 	execvp(argv[0], argv);
 	int number = errno;
 	/* execvp(3) also returns EACCES when merely a folder of PATH is not searchable. */
@@ -76,7 +80,8 @@ static pid_t fork_into(int cgroup_fd)
 	return pid < 0 ? fork() : pid;
 }
 
-int launch_fork(struct launch *l, char **argv, const sigset_t *mask, int cgroup_fd, struct err *e)
+int launch_fork(struct launch *l, char **argv, const sigset_t *mask, int cgroup_fd,
+		const char *const *variables, struct err *e)
 {
 	int go[2], failed[2];
 	*l = (struct launch){ .go_fd = -1, .errno_fd = -1, .name = argv[0] };
@@ -92,7 +97,7 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, int cgroup_
 	if (pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		run_child(go[0], failed[1], argv, mask);
+		run_child(go[0], failed[1], argv, mask, variables);
 	}
 	int r = pid < 0 ? report_start_error(argv[0], e) : 0;
 	close(go[0]);

@@ -22,8 +22,10 @@ struct launch {
 };
 
 /* Forks.  The command runs with the signal mask `mask`.  It starts in the cgroup whose folder is
- * cgroup_fd (-1: the present one), unless the kernel refuses that.  -errno with e set. */
-int launch_fork(struct launch *l, char **argv, const sigset_t *mask, int cgroup_fd, struct err *e);
+ * cgroup_fd (-1: the present one), unless the kernel refuses that.  variables,
+ * "NAME=value" and then NULL, are added to its environment; NULL: none.  -errno with e set. */
+int launch_fork(struct launch *l, char **argv, const sigset_t *mask, int cgroup_fd,
+		const char *const *variables, struct err *e);
 
 /* Lets it exec.  When the exec fails, -ENOENT or another -errno with e set. */
 int launch_exec(struct launch *l, struct err *e);

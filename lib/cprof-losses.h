@@ -32,7 +32,7 @@ struct cprof_loss {
 	bool in_comments;    /* also reported in the profile */
 };
 
-#define CPROF_LOSSES_MAX 40
+#define CPROF_LOSSES_MAX 48
 
 struct cprof_losses {
 	uint64_t n[CPROF_LOSSES_MAX];  /* by row */

@@ -46,6 +46,7 @@ struct cprof_recorder;
 struct cprof_cgroup;
 struct cprof_kind;
 struct cprof_machine;
+struct cprof_preload;
 struct perf_event_attr;
 
 enum cprof_scope {
@@ -206,6 +207,10 @@ struct cprof_config {
 	enum cprof_go_labels go_labels;
 	bool go_ids;                   /* the number of the goroutine is a label, too */
 	bool page_bytes;               /* page faults count as the bytes of a page */
+	/* Profiles of memory: what command_pid was started with; NULL.  delta: what is in use is
+	 * shown as the change since the profile's start. */
+	const struct cprof_preload *command_preload;
+	bool delta;
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -318,6 +323,10 @@ struct cprof_stats {
 	uint64_t functions_step_ns;    /* the shortest time between two readings; 0: none was */
 	const char *functions_of;      /* "python 3.11.2"; "": there were none */
 	const char *functions_refused; /* why those of a process are unknown; or "" */
+	/* Profiles of memory: samples of blocks, and of their ends, that did not fit into the ring;
+	 * sampled blocks whose end could not be known; rings that hold something else; and how
+	 * often half of the blocks in use were dropped because there were too many. */
+	uint64_t n_allocs_lost, n_frees_lost, n_allocs_untracked, n_rings_bad, n_held_halvings;
 };
 
 /* ---- life ---------------------------------------------------------------------------- */
@@ -338,6 +347,24 @@ const struct cprof_kind *cprof_mutex_recorder(void);
 /* What each goroutine of Go programs is doing at a moment, cprof-go(7): cprof_recorder_snapshot
  * reads it, without stopping the programs.  See cprof-snapshot.h. */
 const struct cprof_kind *cprof_goroutine_recorder(void);
+
+/*
+ * Memory (cprof-memory(7)): who allocates, and with heap, who holds what is in use, too.  One
+ * event, so that n_events is 0; period is the number of bytes between two samples, on average.  The
+ * targets are processes with libcprof-alloc.so: a command gets it by cprof_preload_new.
+ */
+const struct cprof_kind *cprof_alloc_recorder(void);
+const struct cprof_kind *cprof_heap_recorder(void);
+
+/*
+ * What a command needs so that its memory can be recorded: start it with these variables in its
+ * environment ("NAME=value", borrowed; NULL after the last one), and pass the object as
+ * config.command_preload.  library is the absolute path of libcprof-alloc.so: -EPERM if another
+ * user can write to it.  Free it after the recorder.
+ */
+int cprof_preload_new(const char *library, struct cprof_preload **ret, struct cprof_error *e);
+const char *cprof_preload_variable(const struct cprof_preload *p, size_t i);
+void cprof_preload_free(struct cprof_preload *p);
 
 /*
  * What each thread of the targets is doing (cprof-snapshot(1)), without events: it records nothing

@@ -3,10 +3,12 @@
  * options, the command to run, signals and output.
  */
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
+#include "cmd/record/alloclib.h"
 #include "cmd/record/topfive.h"
 #include "cmd/record/recording.h"
 #include "cmd/record/repeat.h"
@@ -20,13 +22,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#define VARIABLES_MAX 8            /* more than cprof_preload_variable has */
+
+/* A command whose memory is recorded loads the library that does it. */
+static int prepare_memory(struct recording *rec, struct err *e)
+{
+	if (!rec->opts.is_memory || !targetopts_records_command(&rec->opts.target))
+		return 0;
+	CLEANUP_FREE char *path = alloclib_path(e);
+	return path ? cprof_preload_new(path, &rec->preload, e) : -ENOENT;
+}
+
 static int start_command(struct recording *rec, struct err *e)
 {
 	if (!rec->opts.target.command)
 		return 0;
+	int r = prepare_memory(rec, e);
+	if (r < 0)
+		return r;
+	const char *variable[VARIABLES_MAX + 1] = { NULL };
+	for (size_t i = 0; rec->preload && i < VARIABLES_MAX; i++)
+		variable[i] = cprof_preload_variable(rec->preload, i);
 	rec->cgroup = targetopts_cgroup(&rec->opts.target);
 	return launch_fork(&rec->launch, rec->opts.target.command, &rec->signals.before,
-			   cprof_cgroup_fd(rec->cgroup), e);
+			   cprof_cgroup_fd(rec->cgroup), variable, e);
 }
 
 /* Shows the hottest functions of the first file, only on a terminal. */
@@ -200,6 +219,7 @@ static void configure_recorder(struct recording *rec)
 		c->command_pid = rec->launch.pid;
 		c->command_file = o->target.command[0];
 		c->command_cgroup = rec->cgroup;
+		c->command_preload = rec->preload;
 	}
 	if (!o->quiet)
 		c->explain = log_record_line;
@@ -292,6 +312,7 @@ static void recording_done(struct recording *rec)
 	free(rec->cache_dir);
 	cprof_recorder_free(rec->recorder);
 	cprof_cgroup_free(rec->cgroup);
+	cprof_preload_free(rec->preload);
 	signals_close(&rec->signals);
 	host_close(&rec->host);
 	recordopts_done(&rec->opts);

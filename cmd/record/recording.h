@@ -23,6 +23,7 @@ struct recording {
 	struct realtime realtime;
 	struct launch launch;
 	struct cprof_cgroup *cgroup;   /* the command's; NULL: none */
+	struct cprof_preload *preload; /* the command's; NULL: it needs none */
 	struct control control;
 	struct partwriter parts;
 	struct rotate_clock clock;     /* --switch-output: when the current file began */

@@ -18,11 +18,17 @@
 enum {
 	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_STRICT,
 	OPT_SCALE, OPT_JSON, OPT_NO_SYMBOLS, OPT_EXCLUSIVE, OPT_REPEAT, OPT_LOCKS,
-	OPT_INTERPRETER,
+	OPT_INTERPRETER, OPT_ALLOC, OPT_HEAP, OPT_DELTA,
 	OPT_GO_LABELS, OPT_GO_GOROUTINES,
 };
 
 static const struct argp_option options[] = {
+	{ "alloc", OPT_ALLOC, NULL, 0,
+	  "Sample where memory is allocated: blocks and bytes, one sample in -c bytes", 2 },
+	{ "heap", OPT_HEAP, NULL, 0,
+	  "The same, and which of these blocks are still in use", 2 },
+	{ "delta", OPT_DELTA, NULL, 0,
+	  "With --heap: what is in use less what was at the start of the profile", 2 },
 	{ "scale", OPT_SCALE, NULL, 0,
 	  "Scale the values of events that took turns to the whole time", 2 },
 
@@ -102,6 +108,8 @@ static void check_end(const struct recordopts *o, struct argp_state *state)
 		argp_error(state, "--go-goroutines and --go-labels=off exclude each other");
 	if (o->target.config.start_paused && !o->part.has_control)
 		argp_error(state, "--delay -1 begins disabled, and only --control can enable it");
+	if (o->target.config.delta && o->target.config.kind != cprof_heap_recorder())
+		argp_error(state, "--delta goes with --heap");
 	if (o->quiet && o->verbose)
 		argp_error(state, "-q and -v exclude each other");
 	if (o->repeat && !o->target.command)
@@ -147,6 +155,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->labels_given = true;
 		break;
 	case OPT_LOCKS: c->locks = true; break;
+	case OPT_ALLOC:
+	case OPT_HEAP:
+		if (o->is_memory)
+			argp_error(state, "--alloc and --heap, which includes it, go alone");
+		o->is_memory = true;
+		c->kind = key == OPT_HEAP ? cprof_heap_recorder() : cprof_alloc_recorder();
+		break;
+	case OPT_DELTA: c->delta = true; break;
 	case OPT_INTERPRETER:
 		c->interpreter = (enum cprof_interpreter)optwords_parse(
 			&optsets_interpreter, state, "--interpreter", arg);

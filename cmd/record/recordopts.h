@@ -20,6 +20,7 @@ struct recordopts {
 	bool exclusive;
 	unsigned repeat;              /* runs of the command; 0: one, without --repeat */
 	uint64_t duration_ns;         /* 0: until the target ends */
+	bool is_memory;               /* --alloc or --heap */
 	bool strict, quiet, verbose, json;
 };
 

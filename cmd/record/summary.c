@@ -210,7 +210,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	else if (ev.is_clock)
 		fprintf(to, ", %s of CPU time",
 			units_duration_text(scaled(ev.value, ev.scale), text));
-	else if (ev.unit_each > 1)
+	else if (strcmp(ev.unit, "bytes") == 0)
 		fprintf(to, ", %s of memory", units_size_text(scaled(ev.value, ev.scale), text));
 	else
 		fprintf(to, ", standing for %" PRIu64 " events", scaled(ev.value, ev.scale));

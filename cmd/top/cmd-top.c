@@ -147,7 +147,7 @@ static int start_command(struct top_state *top, struct err *e)
 	}
 	top->cgroup = targetopts_cgroup(&top->rec);
 	int r = launch_fork(&top->launch, top->rec.command, &top->signals.before,
-			    cprof_cgroup_fd(top->cgroup), e);
+			    cprof_cgroup_fd(top->cgroup), NULL, e);
 	for (int fd = 0; fd <= 2; fd++) {
 		if (saved[fd] < 0)
 			continue;

@@ -66,6 +66,8 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 	ret->n_go_unsupported = g->go.stats.n_unsupported;
 	ret->go_unsupported = g->go.unsupported;
 	set_functions(&g->functions, ret);
+	ret->n_held_halvings = g->allocs.n_halvings;
+	ret->n_allocs_untracked += g->allocs.n_unfit;
 	ret->n_born = g->n_born;
 	ret->n_undecodable = s->losses.n_undecodable;
 	ret->n_unknown_records = s->losses.n_unknown;
@@ -207,6 +209,8 @@ int results_write(const struct results_profile *p,
 			.comment = (const char *const *)comments.list.v,
 			.n_comments = comments.list.n, .optional_labels = p->optional_labels,
 			.number = p->number, .n_numbers = p->n_numbers, .is_count = p->is_count,
+			.is_memory = p->is_memory, .held_count_type = p->held_count_type,
+			.held_type = p->held_type, .period_type = p->period_type,
 			.level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting,
 			.scale = p->ev->scale * (double)p->ev->unit_each,
 		};

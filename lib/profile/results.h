@@ -48,7 +48,8 @@ struct results_profile {
 	unsigned optional_labels;              /* as in export_info */
 	const struct export_number *number;    /* likewise */
 	size_t n_numbers;
-	bool is_count;                         /* likewise */
+	bool is_count, is_memory;              /* likewise */
+	const char *held_count_type, *held_type, *period_type;  /* likewise */
 	const char *const *remark;             /* further comments */
 	size_t n_remarks;
 	const char *origin;                    /* one more comment, or NULL */

@@ -95,6 +95,9 @@ struct cprof_kind {
 	/* The source was drained; now_ns is CLOCK_MONOTONIC.  NULL: nothing to do. */
 	void (*drained)(struct kind_session *k, struct engine *g, uint64_t now_ns);
 
+	/* Recording ended at end_ns, and the source was drained.  NULL: nothing to do. */
+	void (*ended)(struct kind_session *k, struct engine *g, uint64_t end_ns);
+
 	/*
 	 * For kinds whose profile is what the targets are doing at one moment: reads it and counts
 	 * it, in cprof_recorder_snapshot.  Such a kind reads the threads and mappings of the

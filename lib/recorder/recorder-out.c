@@ -75,6 +75,8 @@ int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	for (size_t i = 0; i < stats.n_scope_changes; i++)
 		cprof_recorder_scope_change(rec, i, &changes[i]);
+	const struct kind_event *first =
+		&rec->session.event[recorder_first_variant(rec, event)];
 	struct results_profile p = {
 		.engine = &rec->engine, .names = &rec->names, .event = (uint32_t)event,
 		.config = &rec->config, .source = rec->session.source, .stats = &stats, .ev = &ev,
@@ -82,9 +84,11 @@ int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
 		.changes = changes,
 		.period = reported_period(rec, event, &ev),
 		.coverage_percent = recorder_coverage_percent(rec, &stats, &ev),
-		.count_type = rec->session.event[recorder_first_variant(rec, event)].count_type,
+		.count_type = first->count_type, .is_memory = first->is_memory,
+		.held_count_type = first->held_count_type, .held_type = first->held_type,
+		.period_type = first->period_type,
 		.number = rec->session.number, .n_numbers = rec->session.n_numbers,
-		.is_count = rec->session.event[recorder_first_variant(rec, event)].is_count,
+		.is_count = first->is_count,
 		.remark = (const char *const *)rec->session.remarks.v,
 		.n_remarks = rec->session.remarks.n,
 		.optional_labels = rec->config.labels_given ? 0

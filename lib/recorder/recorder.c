@@ -605,6 +605,8 @@ int cprof_recorder_stop(struct cprof_recorder *rec, struct err *e)
 	/* Of two sets of events that replace each other, the samples say what counts. */
 	window_read(&rec->window);
 	engine_settle(&rec->engine, rec->window.end_ns);
+	if (rec->kind->ended)
+		rec->kind->ended(&rec->session, &rec->engine, rec->window.end_ns);
 	if (r < 0)
 		goto out;
 	r = readers_absorb(&rec->readers, e);

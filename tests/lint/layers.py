@@ -27,6 +27,8 @@ ALLOWED = {
     "lib/agg": ["base"],
     "lib/event": ["base", "symbolize/arch/arch.h", "cprof-doctor.h", "cprof-events.h"],
     "lib/source": ["base", "event"],
+    # A library of its own, for other programs: it shares a layout of memory, and no code.
+    "lib/preload": ["source/allocformat.h", "cprof-alloc.h"],
     "lib/source/live": ["base", "event", "source"],
     "lib/source/perfdata": ["base", "event", "source"],
     "lib/proc": ["base", "source/record.h", "symbolize/elf/dso.h", "symbolize/cfi/cfi.h", "symbolize/runtime",
@@ -46,7 +48,7 @@ ALLOWED = {
                      "proto/outfile.h", "symbolize/elf", "symbolize/runtime/runtime-file.h", "cprof.h",
                      "cprof-names.h", "cprof-snapshot.h"],
     "lib/recorder/kinds": ["base", "event", "source", "proc", "interp", "engine", "snapshot", "profile/export.h", "recorder",
-                           "symbolize/runtime", "symbolize/kernel/symkernel.h", "cprof.h"],
+                           "symbolize/runtime", "symbolize/elf/dso.h", "symbolize/kernel/symkernel.h", "cprof.h"],
     "lib/importer": ["base", "event", "source", "source/perfdata", "proc", "engine", "profile",
                      "symbolize/arch/arch.h", "symbolize/elf/dso.h",
                      "symbolize/kernel/symkernel.h", "cprof-import.h"],

@@ -29,8 +29,7 @@ struct kind_cpu_thin {
 	uint64_t until_ns;              /* of the present burst or pause */
 };
 
-struct kind_cpu_functions;
-struct kind_cpu_polls;
+struct kind_alloc; struct kind_cpu_functions;
 struct procs_thread;
 
 struct kind_cpu_waits {
@@ -70,6 +69,7 @@ struct kind_cpu {
 	bool needs_filter;              /* the scope cpu is for samples of the target only */
 	const char *no_cgroup;          /* why a command has none; NULL: unknown, or no command */
 	struct scopeswitch scope;
+	struct kind_alloc *alloc;       /* of the kinds alloc and heap; or NULL */
 	struct coverage used;           /* may_change: for the kernel's accounts */
 };
 

@@ -35,7 +35,7 @@ static bool alive(pid_t pid)
 /* Runs a command to its end; returns its exit status, or the error of the exec. */
 static int run(char *const *argv, struct launch *l)
 {
-	int code = launch_fork(l, (char **)argv, &before, -1, &e);
+	int code = launch_fork(l, (char **)argv, &before, -1, NULL, &e);
 	if (code == 0)
 		code = launch_exec(l, &e);
 	if (code == 0) {
@@ -120,7 +120,7 @@ static void test_waiting(void)
 	if (fd >= 0)
 		close(fd);
 	snprintf(script, sizeof(script), "echo > %s", name);
-	tap_int(launch_fork(&l, SH(script), &before, -1, &e), 0, "a command is started");
+	tap_int(launch_fork(&l, SH(script), &before, -1, NULL, &e), 0, "a command is started");
 	tap_ok(l.pid > 0 && alive(l.pid), "its process exists");
 	tap_ok(!launch_reap(&l, false), "it has not ended");
 	usleep(50000);
@@ -132,14 +132,14 @@ static void test_waiting(void)
 	launch_done(&l);
 	unlink(name);
 
-	launch_fork(&l, SH(script), &before, -1, &e);
+	launch_fork(&l, SH(script), &before, -1, NULL, &e);
 	pid_t pid = l.pid;
 	launch_done(&l);
 	tap_ok(!alive(pid) && access(name, F_OK) < 0,
 	       "launch_done() before launch_exec(): it ends without running");
 	launch_done(&l);
 
-	launch_fork(&l, SH(script), &before, -1, &e);
+	launch_fork(&l, SH(script), &before, -1, NULL, &e);
 	kill(l.pid, SIGKILL);
 	siginfo_t info;
 	waitid(P_PID, (id_t)l.pid, &info, WEXITED | WNOWAIT);
@@ -158,7 +158,7 @@ static void test_polling(void)
 	realtime_start(&w, true);
 	realtime_raise(&w);
 	bool is_raised = realtime_state(&w) == REALTIME_YES;
-	launch_fork(&l, SH("exit 7"), &before, -1, &e);
+	launch_fork(&l, SH("exit 7"), &before, -1, NULL, &e);
 	tap_ok(!launch_poll(&l, &w), "a command that waits has not ended");
 	launch_exec(&l, &e);
 	while (!launch_poll(&l, &w))
@@ -187,7 +187,7 @@ static void test_surroundings(void)
 	sigprocmask(SIG_UNBLOCK, &blocked, NULL);
 	sigset_t with_usr1 = before;
 	sigaddset(&with_usr1, SIGUSR1);
-	launch_fork(&l, SH("kill -USR1 $$; exit 3"), &with_usr1, -1, &e);
+	launch_fork(&l, SH("kill -USR1 $$; exit 3"), &with_usr1, -1, NULL, &e);
 	launch_exec(&l, &e);
 	launch_reap(&l, true);
 	tap_int(launch_status(&l), 3, "signals that were blocked stay blocked");

@@ -1,0 +1,29 @@
+#ifndef CPROF_RECORDER_KINDS_KIND_ALLOC_H
+#define CPROF_RECORDER_KINDS_KIND_ALLOC_H
+
+/* What the kinds alloc and heap keep beside the CPU kind's state: kind-alloc.c. */
+
+#include "engine/allocs.h"
+#include "recorder/kinds/allocrings.h"
+
+#define KIND_ALLOC_LIMBO 16u
+
+/* A block that was freed in a realloc(3) which may fail yet. */
+struct kind_alloc_limbo {
+	uint32_t tid;
+	struct allocs_block block;
+};
+
+struct kind_alloc {
+	struct allocrings rings;
+	bool is_heap;
+	uint64_t mean;             /* bytes between two samples */
+	struct kind_alloc_limbo limbo[KIND_ALLOC_LIMBO];
+	unsigned next_limbo;
+	uint64_t n_taken;          /* records so far; they set when the next reading is due: */
+	uint64_t read_ns;
+	int notice_ms;
+	bool is_explained;
+};
+
+#endif

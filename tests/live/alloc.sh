@@ -1,0 +1,92 @@
+#!/bin/sh
+# Who allocates memory, and who holds it: a command, a running process, with and without rights.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+LIB=$(readlink -f "$CPROF_BUILD_ROOT/lib/preload/libcprof-alloc.so")
+
+# held FILE FUNCTION: the bytes in use below it
+held() {
+	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" "$1" "print(round(cum('$2') * total)) or True"
+}
+
+# sites of 16 B to 3 MB, each within four standard errors of a Poisson process over its bytes; all
+# samples fit into the ring, however late they are read
+MEAN=524288
+run "$CPROF" record --alloc --call-graph dwarf,4096 -o a.pb.gz -- "$PROG/allocs" sites 0.1
+is "$status" 0 '--alloc: recorded'
+for site in site_16 site_1000 site_40000 site_3000000; do
+	bytes=$(awk -v s="$site" '$1 == s { print $2 }' out)
+	objects=$(awk -v s="$site" '$1 == s { print $3 }' out)
+	profile "$site: bytes and blocks are right" a.pb.gz \
+		"abs(cum('$site') * total - $bytes) <= 4 * ($MEAN * $bytes) ** 0.5" \
+		"abs(count('$site') - $objects) <= 4 * ($MEAN * $bytes) ** 0.5 * $objects / $bytes"
+done
+profile 'the types are those of Go' a.pb.gz \
+	"p.sample_types == [('alloc_objects', 'count'), ('alloc_space', 'bytes')]" \
+	"p.period == $MEAN" "leaf('malloc|alloc_sampler') == 0" "cum('main') > 0.99"
+like err 'of alloc, [0-9.]+ [MG]iB of memory' 'the summary shows memory'
+run "$CPROF" report --no-pager --limit 3 a.pb.gz
+like out 'alloc_space \(bytes\)' 'report: the type'
+
+# blocks of a megabyte are sampled with certainty at this mean, so that all figures are exact
+run "$CPROF" record --heap -c 4096 -o h.pb.gz -- "$PROG/allocs" held
+is "$status" 0 '--heap: recorded'
+for each in by_malloc:1 by_calloc:2 by_realloc:3 by_reallocarray:4 by_aligned:5 \
+	by_failed_realloc:6 thread_allocates:7 by_own_allocator:8; do
+	is "$(held h.pb.gz "${each%:*}")" $((${each#*:} * 1048576)) "in use: ${each%:*}"
+done
+profile 'heap: the types are those of Go' h.pb.gz \
+	"p.sample_types[2:] == [('inuse_objects', 'count'), ('inuse_space', 'bytes')]" \
+	"labels('bytes')"
+run "$CPROF" record --heap -c 4096 -o f.pb.gz -- "$PROG/allocs" freed
+profile 'nothing is in use after everything is freed' f.pb.gz \
+	"anywhere('^by_') == 0" "cum('thread_allocates') == 0" "cum('child') == 0" \
+	"count('by_malloc') > 0"
+run "$CPROF" record --heap -c 4096 -o c.pb.gz -- "$PROG/allocs" children
+is "$(held c.pb.gz by_malloc)" 1048576 'a child frees its own copy'
+is "$(held c.pb.gz child)" 0 'what a child held is gone with it'
+run "$CPROF" record --heap -c 4096 -o e.pb.gz -- sh -c 'exec "$PROG/allocs" held'
+is "$(held e.pb.gz by_malloc)" 1048576 'a program that replaces another'
+if [ -x "$PROG/allocsxx" ]; then
+	run "$CPROF" record --heap -c 4096 -o x.pb.gz -- "$PROG/allocsxx"
+	for function in by_new by_new_array by_new_aligned; do
+		is "$(held x.pb.gz $function)" 1048576 "C++: $function"
+	done
+	profile 'C++: operator new is left out' x.pb.gz "leaf('operator new|_Zn') == 0"
+fi
+
+# a running process with the library, which was dormant
+leak_is_first() {
+	run "$CPROF" report --no-pager --limit 1 "$1"
+	like out '[0-9.]+[kM]?B .*[0-9]%.* leak' "$2"
+}
+nobody=
+! is_root || nobody='setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all'
+chmod 777 .
+# shellcheck disable=SC2086 # several words
+background $nobody env LD_PRELOAD="$LIB" "$PROG/allocs" server
+wait_for 20 grep -q cprof-alloc "/proc/$pid/maps"
+let_use "$pid" 100
+# shellcheck disable=SC2086
+run $nobody "$CPROF" record --heap --delta -c 16384 -o l.pb.gz -p "$pid" --duration 1
+is "$status" 0 'a running process, without rights: recorded'
+leak_is_first l.pb.gz 'the leak is the first line'
+start_cprof record --alloc -o first.pb.gz -p "$pid" --duration 60
+refused 1 'no process has libcprof-alloc|another profiler' 'a process that is recorded already' \
+	record --alloc -o second.pb.gz -p "$pid" --duration 1
+kill -KILL "$cprof_pid"
+wait "$cprof_pid" 2>/dev/null
+run "$CPROF" record --alloc -c 16384 -o third.pb.gz -p "$pid" --duration 300ms
+is "$status" 0 'again, after the first recorder was killed'
+profile 'again: the churn' third.pb.gz "cum('handle') > 0.5"
+kill "$pid"
+
+# what cannot be recorded
+background "$PROG/sleeper"
+refused 1 'no process has libcprof-alloc.so' 'a process without the library' \
+	record --heap -p "$pid" --duration 1
+refused 64 'delta goes with --heap' '--delta alone' record --alloc --delta -- true
+refused 64 'go alone' 'both' record --alloc --heap -- true
+refused 64 'has no events' 'events' record --alloc -e cycles -- true
+rm -f ./*.pb.gz
+finish
