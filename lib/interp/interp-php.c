@@ -87,7 +87,7 @@ static int explain(enum php_program_result r, const struct php *p, struct err *e
 	case PHP_PROGRAM_UNREADABLE:
 		return interp_language_unreadable(&p->vm.base, e);
 	case PHP_PROGRAM_STARTING:
-		return err_set(e, ESRCH, "it has only begun");
+		return err_set(e, EAGAIN, "it has only begun");
 	case PHP_PROGRAM_THREADS:
 		return err_set(e, ENOTSUP, "PHP %s for several threads is not supported", version);
 	case PHP_PROGRAM_DEBUG:

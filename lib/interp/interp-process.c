@@ -141,6 +141,7 @@ static void init(struct interp_process *p, const struct interp_tables *t, uint32
 	runtime_pages_init(&p->pages, &p->memory, PAGES_MAX);
 	static const struct symdebug_place no_debug_files = { .host = NULL };
 	p->has_elf = symelf_open(&p->elf, from->at.dso, &no_debug_files) == 0;
+	p->is_other_namespace = host_own_tid(t->host, pid, p->tid) != p->tid;
 }
 
 static int open_language(struct interp_process *p, const struct interp_place *at, struct err *e)
@@ -148,7 +149,6 @@ static int open_language(struct interp_process *p, const struct interp_place *at
 	int r = p->language->open(p, at, e);
 	if (r < 0)
 		return r;
-	p->is_other_namespace = host_own_tid(p->t.host, p->pid, p->tid) != p->tid;
 	/* what is needed of the file is read now: its DSO may be forgotten later */
 	p->interp.is_glue(p, at->dso->id);
 	return interp_language_set_dso(p) < 0 ? err_errno(e, ENOMEM, "no memory") : 0;

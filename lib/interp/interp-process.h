@@ -15,8 +15,8 @@ struct procs_process;
 
 /*
  * process's mappings are known; the tables are borrowed.  -ENOENT: it runs no interpreter, without
- * e.  Otherwise -errno with e: -ENOTSUP, a version that is not known; -EPERM, -ESRCH, -ETIMEDOUT;
- * -ENOMEM.
+ * e.  -EAGAIN: its interpreter has only begun, so that its version is not known yet.  Otherwise
+ * -errno with e: -ENOTSUP, a version that is not known; -EPERM, -ESRCH, -ETIMEDOUT; -ENOMEM.
  */
 int interp_process_open(const struct interp_tables *t, const struct procs_process *process,
 			struct interp_process **ret, struct err *e);

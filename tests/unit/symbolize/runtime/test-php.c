@@ -14,6 +14,7 @@
 static struct gomemory memory;
 static const struct runtime_memory from = { gomemory_read, &memory };
 static struct runtime_pages pages;
+static bool is_starting;
 static struct php_program program;
 static uint64_t next;
 
@@ -82,7 +83,9 @@ static enum php_program_result opens(uint32_t api, bool has_threads, bool is_deb
 	gomemory_word(&memory, buckets + PHP_BUCKET_BYTES, core);
 	gomemory_word(&memory, other + PHP_MODULE_NAME, put_text("date", 4) + PHP_STRING_TEXT);
 	gomemory_word(&memory, core + PHP_MODULE_NAME, put_text("Core", 4) + PHP_STRING_TEXT);
-	gomemory_word(&memory, core + PHP_MODULE_VERSION, put_text("8.2.36", 6) + PHP_STRING_TEXT);
+	gomemory_word(&memory, core + PHP_MODULE_INFO, is_starting ? 0 : 0x1000);
+	gomemory_word(&memory, core + PHP_MODULE_VERSION,
+		      put_text(is_starting ? "4.2.36" : "8.2.36", 6) + PHP_STRING_TEXT);
 	put_int(core + PHP_MODULE_API, api);
 	if (has_threads)
 		gomemory_put(&memory, core + PHP_MODULE_THREADS, &one, 1);
@@ -104,6 +107,10 @@ static void test_versions(void)
 	tap_ok(opens(20220829, true, false, GLOBALS) == PHP_PROGRAM_THREADS &&
 	       opens(20220829, false, false, 0) == PHP_PROGRAM_THREADS, "for threads");
 	tap_ok(opens(20220829, false, true, GLOBALS) == PHP_PROGRAM_DEBUG, "for debugging");
+	is_starting = true;
+	tap_ok(opens(20220829, false, false, GLOBALS) == PHP_PROGRAM_STARTING,
+	       "its own module still has the version of the engine");
+	is_starting = false;
 	put_int(MODULES + PHP_TABLE_USED, 1);
 	runtime_pages_forget(&pages);
 	tap_ok(php_program_open(&pages, MODULES, GLOBALS, &program) == PHP_PROGRAM_STARTING,
