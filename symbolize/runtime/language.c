@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#define SWITCHED_OFF "--interpreter=auto, the default, reads them"
+#define UNREADABLE "they could not be read: see 'How sure is it?' in cprof-languages(7)"
+
 static const struct language_text text_of[LANGUAGE_N] = {
 	[LANGUAGE_JAVA] = {
 		"in Java code without names",
@@ -24,10 +27,11 @@ static const struct language_text text_of[LANGUAGE_N] = {
 		"in Python's interpreter, without Python functions",
 		"'python3 -X perf' adds them (Python 3.12 or later)",
 		"'cprof snapshot --repeat' shows those of waits shorter than 10 ms, too",
-		"--interpreter=auto, the default, reads them",
-		"they could not be read: see 'How sure is it?' in cprof-languages(7)" },
-	[LANGUAGE_RUBY] = { "in Ruby's interpreter, without Ruby functions", NULL },
-	[LANGUAGE_PHP] = { "in PHP's interpreter, without PHP functions", NULL },
+		SWITCHED_OFF, UNREADABLE },
+	[LANGUAGE_RUBY] = { "in Ruby's interpreter, without Ruby functions", NULL, NULL,
+			    SWITCHED_OFF, UNREADABLE },
+	[LANGUAGE_PHP] = { "in PHP's interpreter, without PHP functions", NULL, NULL, SWITCHED_OFF,
+			   UNREADABLE },
 	[LANGUAGE_PERL] = { "in Perl's interpreter, without Perl functions", NULL },
 	[LANGUAGE_LUA] = { "in Lua's interpreter, without Lua functions", NULL },
 };
@@ -54,6 +58,7 @@ uint32_t language_of_file(const char *path)
 
 uint32_t language_of_function(const char *name)
 {
+	static const char *const prefix[] = { "py::", "php::", "rb::" };
 	static const struct {
 		const char *name;
 		uint32_t bits;
@@ -65,8 +70,9 @@ uint32_t language_of_function(const char *name)
 		{ "Perl_runops_standard", 1 << LANGUAGE_PERL },
 		{ "luaV_execute", 1 << LANGUAGE_LUA },
 	};
-	if (strncmp(name, "py::", 4) == 0)
-		return LANGUAGE_BIT_NAMED;
+	for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
+		if (strncmp(name, prefix[i], strlen(prefix[i])) == 0)
+			return LANGUAGE_BIT_NAMED;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
 		if (strcmp(name, functions[i].name) == 0)
 			return functions[i].bits;
@@ -82,11 +88,9 @@ enum language language_missing(uint32_t bits)
 		if (!(bits & 1u << LANGUAGE_PYTHON))
 			return LANGUAGE_OTHER_JIT;
 	}
-	if (bits & 1u << LANGUAGE_PYTHON)
-		return bits & LANGUAGE_BIT_NAMED ? LANGUAGE_N : LANGUAGE_PYTHON;
-	for (enum language l = LANGUAGE_RUBY; l < LANGUAGE_N; l++)
+	for (enum language l = LANGUAGE_PYTHON; l < LANGUAGE_N; l++)
 		if (bits & 1u << l)
-			return l;
+			return bits & LANGUAGE_BIT_NAMED ? LANGUAGE_N : l;
 	return LANGUAGE_N;
 }
 

@@ -15,7 +15,7 @@ enum language {
  * are those of all its frames. */
 enum {
 	LANGUAGE_BIT_JIT = 1 << LANGUAGE_N,         /* JIT code without a name: by the caller */
-	LANGUAGE_BIT_NAMED = 1 << (LANGUAGE_N + 1), /* a Python function */
+	LANGUAGE_BIT_NAMED = 1 << (LANGUAGE_N + 1), /* an interpreted function */
 };
 
 struct language_text {

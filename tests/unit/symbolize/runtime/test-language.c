@@ -28,6 +28,11 @@ int main(void)
 	missing(jit, "JIT code", "JIT code in another program");
 	missing(python, "Python", "Python's interpreter");
 	missing(python | language_of_function("py::f:/x.py"), NULL, "with a Python function");
+	missing(language_of_function("execute_ex"), "PHP", "PHP's interpreter");
+	missing(language_of_function("execute_ex") | language_of_function("php::{main}"), NULL,
+		"with a PHP function");
+	missing(language_of_file("/lib/libruby-3.1.so") | language_of_function("rb::run"), NULL,
+		"Ruby's library with a Ruby function");
 	missing(python | jit, "Python", "Python's interpreter with code made by a library");
 	for (enum language l = 0; l < LANGUAGE_N; l++)
 		tap_ok(language_text(l)->what != NULL, "language %u has a text", (unsigned)l);
