@@ -84,6 +84,7 @@ COVERED.update({
     "lib/snapshot/targetmem": (UNIT + "snapshot/test-syscalls.c", "memory is read for system calls, too"),
     "lib/snapshot/waiton": (UNIT + "snapshot/test-syscalls.c", "the system calls are those of the other table"),
     "lib/snapshot/oneshot": ("tests/live/snapshot.sh", "it samples real threads"),
+    "lib/proc/memoryrights": ("tests/live/snapshot-rights.sh", "it needs other users"),
     "lib/snapshot/refusal": ("tests/live/snapshot-rights.sh", "it needs other users"),
     "lib/snapshot/take-running": ("tests/live/snapshot.sh", "it reads real threads"),
     "lib/snapshot/take-stack": ("tests/live/snapshot.sh", "it reads real threads"),
