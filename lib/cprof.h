@@ -322,7 +322,8 @@ struct cprof_stats {
 	uint64_t functions_ns;         /* time that reading has taken */
 	uint64_t functions_step_ns;    /* the shortest time between two readings; 0: none was */
 	const char *functions_of;      /* "python 3.11.2"; "": there were none */
-	const char *functions_refused; /* why those of a process are unknown; or "" */
+	const char *functions_refused; /* which processes' are unknown, and why; or "" */
+	uint64_t n_functions_refused;  /* samples of these processes */
 	/* Profiles of memory: samples of blocks, and of their ends, that did not fit into the ring;
 	 * sampled blocks whose end could not be known; rings that hold something else; and how
 	 * often half of the blocks in use were dropped because there were too many. */

@@ -30,7 +30,8 @@ static void print_cost(const struct cprof_stats *st, FILE *to)
 void pysummary_print(const struct cprof_stats *st, bool verbose, FILE *to)
 {
 	if (*st->functions_refused) {
-		fputs("  functions of an interpreter are unknown: ", to);
+		fprintf(to, "  functions of an interpreter are unknown in %" PRIu64 " samples: ",
+			st->n_functions_refused);
 		printable_text(to, st->functions_refused);
 		fputc('\n', to);
 	}
@@ -59,4 +60,5 @@ void pysummary_print_json(const struct cprof_stats *st, FILE *to)
 	fputs(", ", to);
 	summaryparts_json_string(to, "functions_refused",
 				 *st->functions_refused ? st->functions_refused : NULL);
+	fprintf(to, ", \"functions_refused_samples\": %" PRIu64, st->n_functions_refused);
 }

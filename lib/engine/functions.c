@@ -215,8 +215,10 @@ bool functions_place(struct functions *f, struct stack_walk *w, struct procs_pro
 	if (!functions_are_on(f))
 		return false;
 	const struct functions_seen *s = look_at(f, p);
-	if (!s->has_program)
+	if (!s->has_program) {
+		f->stats.n_refused += s->program.is_refused;
 		return false;
+	}
 	uint64_t begin_ns = clock_monotonic_ns();
 	int n = find_loops(f, s->program.code, w, *stack);
 	if (n == 0)

@@ -225,12 +225,28 @@ static void move_functions(struct functions *to, struct functions *from)
 {
 	for (int i = 0; i < INTERP_QUALITIES; i++)
 		move_u64(&to->stats.n[i], &from->stats.n[i]);
+	move_u64(&to->stats.n_refused, &from->stats.n_refused);
 	move_u64(&to->stats.lag_ns, &from->stats.lag_ns);
 	move_u64(&to->stats.cost_ns, &from->stats.cost_ns);
 	if (from->pace.step_ns && (!to->pace.step_ns || from->pace.step_ns < to->pace.step_ns))
 		to->pace.step_ns = from->pace.step_ns;
-	memcpy(to->version, from->version, sizeof(to->version));
-	memcpy(to->cache.why, from->cache.why, sizeof(to->cache.why));
+	if (*from->version)
+		memcpy(to->version, from->version, sizeof(to->version));
+}
+
+/* A process that several readers cannot read counts once. */
+static void gather_refused(struct engine *total, const struct shard *s, size_t n)
+{
+	struct refused *to = &total->functions.cache.refused;
+	uint64_t n_changes = 0;
+	for (size_t i = 0; i < n; i++)
+		n_changes += s[i].engine.functions.cache.refused.n_changes;
+	if (n_changes == to->n_joined)
+		return;
+	refused_done(to);
+	*to = (struct refused){ .n_joined = n_changes };
+	for (size_t i = 0; i < n; i++)
+		refused_join(to, &s[i].engine.functions.cache.refused);
 }
 
 static void add_unwound(struct engine *total, struct shard *s)
@@ -271,6 +287,7 @@ void shards_add_up(struct shard *s, size_t n, struct engine *total)
 		total->owners.any_other |= g->owners.any_other;
 		add_unwound(total, &s[i]);
 	}
+	gather_refused(total, s, n);
 	targets_note_time(&total->targets, total->window.last_ns);
 	share_memory(s, n, total);
 }

@@ -9,11 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A process without an interpreter, which maps further files, is looked at again after so long. */
-#define AGAIN_NS 1000000000u
-/* An interpreter that cannot be read may be starting: it is tried again so soon, then after twice
- * the time, until that exceeds AGAIN_NS. */
-#define STARTING_NS 20000000u
+/* A process is looked at again after so long, if it maps further files, or has an interpreter that
+ * cannot be read, which may be starting: then after twice the time, and so on. */
+#define AGAIN_NS_MIN 10000000u
+#define AGAIN_NS_MAX 1000000000u
 /* The file of a new process is searched so long after its first sample: the search takes about a
  * ms, and rings have their final size only later. */
 #define EARLY_NS 10000000u
@@ -24,7 +23,9 @@ struct interp_cache_entry {
 	uint32_t n_changes;             /* of the address space when that was found out */
 	uint32_t exe;                   /* the program then: another one is a new process */
 	uint64_t tried_ns;              /* 0: not yet */
-	uint64_t again_ns;              /* after tried_ns; 0: when further files are mapped */
+	uint64_t again_ns;              /* after tried_ns */
+	bool is_starting;               /* even if its mappings stay the same */
+	bool is_refused;                /* it has an interpreter that cannot be read */
 	uint64_t seen_ns;               /* first by interp_cache_is_early; 0: not yet */
 };
 
@@ -48,6 +49,7 @@ void interp_cache_done(struct interp_cache *c)
 		free(c->by_pid.item.v[i].value);
 	}
 	idmap_done(&c->by_pid);
+	refused_done(&c->refused);
 }
 
 /* The entry of a process.  A launcher may have executed another program. */
@@ -58,24 +60,28 @@ static struct interp_cache_entry *entry(struct interp_cache *c, const struct pro
 		return e;
 	e->exe = p->exe;
 	e->tried_ns = e->again_ns = e->seen_ns = 0;
+	e->is_refused = false;
 	return e;
 }
 
 static bool is_due(const struct interp_cache_entry *e, const struct procs_process *p,
 		   uint64_t now_ns)
 {
-	uint64_t past_ns = now_ns - e->tried_ns;
 	if (!e->tried_ns || e->process)
 		return true;
-	if (e->again_ns)
-		return past_ns >= e->again_ns;
-	return e->n_changes != p->space.n_changes && past_ns >= AGAIN_NS;
+	return (e->is_starting || e->n_changes != p->space.n_changes) &&
+	       now_ns - e->tried_ns >= e->again_ns;
 }
 
-static uint64_t next_again_ns(const struct interp_cache_entry *e)
+static void set_again(struct interp_cache_entry *e, int code, uint64_t now_ns)
 {
-	uint64_t next_ns = e->again_ns ? 2 * e->again_ns : STARTING_NS;
-	return e->tried_ns && !e->again_ns ? 0 : next_ns > AGAIN_NS ? 0 : next_ns;
+	e->again_ns = e->again_ns ? 2 * e->again_ns : AGAIN_NS_MIN;
+	bool is_late = e->again_ns > AGAIN_NS_MAX;
+	if (is_late)
+		e->again_ns = AGAIN_NS_MAX;
+	e->is_refused = code != 0 && code != -ENOENT && code != -ESRCH && code != -EAGAIN;
+	e->is_starting = code == -EAGAIN || (e->is_refused && !is_late);
+	e->tried_ns = now_ns;
 }
 
 static void try_open(struct interp_cache *c, struct interp_cache_entry *e,
@@ -84,20 +90,16 @@ static void try_open(struct interp_cache *c, struct interp_cache_entry *e,
 	struct interp_process *process = NULL;
 	struct err why = { 0 };
 	set_process(c, e, NULL);
-	int r = interp_process_open(&c->tables, p, &process, &why);
-	bool is_refused = r != 0 && r != -ENOENT && r != -ESRCH;
-	e->again_ns = is_refused ? next_again_ns(e) : 0;
 	e->n_changes = p->space.n_changes;
-	e->tried_ns = now_ns;
+	int r = interp_process_open(&c->tables, p, &process, &why);
+	set_again(e, r, now_ns);
 	if (r == 0)
 		set_process(c, e, process);
-	if (r == 0 && c->why_pid == p->pid)
-		*c->why = 0;
-	if (!is_refused)
-		return;
-	snprintf(c->why, sizeof(c->why), "process %u: %.100s", p->pid, why.what);
-	c->why_pid = p->pid;
-	c->is_why_final = !e->again_ns;
+	if (e->is_refused)
+		refused_add_err(&c->refused, p->pid, &why);
+	else
+		refused_remove(&c->refused, p->pid);
+	c->is_final |= e->is_refused && !e->is_starting;
 }
 
 struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_process *p,
@@ -128,14 +130,15 @@ bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint6
 			  struct interp_program *ret)
 {
 	struct interp_process *process = interp_cache_find(c, p, now_ns);
-	struct interp_cache_entry *e = process ? idmap_get(&c->by_pid, p->pid) : NULL;
-	if (!e)
+	struct interp_cache_entry *e = idmap_get(&c->by_pid, p->pid);
+	*ret = (struct interp_program){ .is_refused = e && e->is_refused };
+	if (!process || !e)
 		return false;
 	if (!e->samples && (e->samples = malloc(sizeof(*e->samples))))
 		interp_samples_init(e->samples);
-	*ret = (struct interp_program){
-		interp_process_runtime(process), interp_process_code(process), e->samples,
-	};
+	ret->runtime = interp_process_runtime(process);
+	ret->code = interp_process_code(process);
+	ret->samples = e->samples;
 	return e->samples;
 }
 

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "interp/interp.h"
 #include "proc/idmap.h"
+#include "proc/refused.h"
 
 struct interp_process;
 struct interp_runtime;
@@ -20,9 +21,8 @@ struct interp_cache {
 	struct interp_tables tables;    /* the owner's */
 	struct idmap by_pid;            /* private: struct interp_cache_entry */
 	uint32_t n_found;               /* processes with an interpreter */
-	char why[128];                  /* why the functions of one are unknown; "": none */
-	bool is_why_final;              /* otherwise it may have been starting */
-	uint32_t why_pid;               /* private */
+	struct refused refused;         /* processes whose functions are unknown */
+	bool is_final;                  /* otherwise they may have been starting */
 };
 
 void interp_cache_done(struct interp_cache *c);
@@ -36,12 +36,12 @@ struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_pr
 bool interp_cache_is_early(struct interp_cache *c, const struct procs_process *p,
 			   uint64_t now_ns);
 
-/* The same for samples of threads that run.  False: it runs none, or no
- * memory. */
+/* The same for samples of threads that run.  False: it runs none, or no memory, or is_refused. */
 struct interp_program {
 	const struct interp_runtime *runtime;
 	const struct interp_code *code;
 	struct interp_samples *samples;
+	bool is_refused;                /* it runs one that cannot be read */
 };
 bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,
 			  struct interp_program *ret);

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/remotemem.h"
 #include "interp/interp-language.h"
+#include "proc/memoryrights.h"
 #include "proc/procs.h"
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
@@ -225,8 +226,7 @@ bool interp_process_read(struct interp_process *p, uint32_t tid, struct interp_f
 int interp_language_unreadable(const struct interp_process *p, struct err *e)
 {
 	if (p->code == -EPERM)
-		return err_set(e, EPERM, "its memory may not be read: this needs the same user, or "
-			       "CAP_SYS_PTRACE, and kernel.yama.ptrace_scope 0");
+		return memoryrights_explain(p->t.host, p->pid, e);
 	if (p->code == -ETIMEDOUT)
 		return err_set(e, ETIMEDOUT, "its memory does not answer");
 	return err_set(e, ESRCH, "it has ended");

@@ -16,16 +16,21 @@
 
 #include "base/budget.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "base/remotemem.h"
 #include "base/vec.h"
 #include "proc/livepieces.h"
+#include "proc/memoryrights.h"
+#include "proc/refused.h"
 #include "symbolize/jit/jitcalls.h"
 #include "symbolize/runtime/runtime-code.h"
 #include "symbolize/runtime/runtime-memory.h"
 #include "symbolize/runtime/runtime.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -52,9 +57,9 @@ struct livecode_process {
 	uint32_t pid;
 	uint64_t start_ns;
 	enum state state;
-	enum runtime_code_result why;   /* REFUSED */
 	uint32_t n_tries;
 	uint64_t tried_ns;
+	uint64_t n_samples;             /* before it is OPEN */
 	const struct runtime *runtime;
 	struct runtime_code_program program;
 	struct runtime_memory memory;
@@ -75,12 +80,13 @@ struct livecode_process {
 
 struct livecode {
 	pthread_mutex_t lock;
-	struct remotemem *memory;
+	const struct host *host;
 	struct budget budget;           /* its own: engines in other threads use theirs */
 	uint64_t tick, now_ns;
 	uint64_t spent_ns;              /* since the tick */
 	uint64_t began_ns;              /* 0: not yet */
 	struct livecode_stats stats;
+	struct refused refused;
 	VEC(struct livecode_process *) process;
 };
 
@@ -88,7 +94,7 @@ static long read_memory(void *ctx, const struct iovec *local, size_t n_local,
 			const struct iovec *remote, size_t n_remote)
 {
 	const struct livecode_process *p = ctx;
-	return remotemem_read(p->all->memory, p->pid, local, n_local, remote, n_remote);
+	return remotemem_read(p->all->host->memory, p->pid, local, n_local, remote, n_remote);
 }
 
 static struct runtime_code_source source_of(const struct livecode_process *p)
@@ -96,14 +102,14 @@ static struct runtime_code_source source_of(const struct livecode_process *p)
 	return (struct runtime_code_source){ .memory = &p->memory };
 }
 
-struct livecode *livecode_new(struct remotemem *memory, uint64_t n_bytes_max)
+struct livecode *livecode_new(const struct host *host, uint64_t n_bytes_max)
 {
 	struct livecode *l = calloc(1, sizeof(*l));
 	if (!l)
 		return NULL;
 	pthread_mutex_init(&l->lock, NULL);
 	budget_init(&l->budget, n_bytes_max);
-	l->memory = memory;
+	l->host = host;
 	l->tick = 1;
 	return l;
 }
@@ -131,6 +137,7 @@ void livecode_free(struct livecode *l)
 	for (size_t i = 0; i < l->process.n; i++)
 		process_free(l->process.v[i]);
 	VEC_FREE(&l->process);
+	refused_done(&l->refused);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 }
@@ -202,12 +209,30 @@ bool livecode_wants(const struct livecode_process *p)
 	return wants;
 }
 
-static void refuse(struct livecode_process *p, enum runtime_code_result why)
+static void explain_version(const struct livecode_process *p, struct err *e)
 {
+	const struct runtime_code_program *x = &p->program;
+	err_set(e, ENOTSUP, "this version of %s%s%.40s is not supported ('%.60s' is missing)",
+		p->runtime->name, *x->version ? ", " : "", x->version,
+		x->missing ? x->missing : "a table");
+	err_hint(e, "a perf map names it (JIT CODE in cprof-record(1))");
+}
+
+static void refuse(struct livecode_process *p, enum runtime_code_result why, bool has_file)
+{
+	struct livecode *l = p->all;
+	struct err e = { 0 };
 	p->state = REFUSED;
-	p->why = why;
-	p->all->stats.n_denied += why == RUNTIME_CODE_UNREADABLE;
-	p->all->stats.n_unsupported += why == RUNTIME_CODE_UNSUPPORTED;
+	l->stats.n_denied += why == RUNTIME_CODE_UNREADABLE;
+	l->stats.n_unsupported += why == RUNTIME_CODE_UNSUPPORTED;
+	l->stats.n_refused += p->n_samples;
+	if (why == RUNTIME_CODE_UNSUPPORTED)
+		explain_version(p, &e);
+	else if (!has_file)
+		err_set(&e, EACCES, "the file of %s cannot be read", p->runtime->name);
+	else
+		memoryrights_explain(l->host, p->pid, &e);
+	refused_add_err(&l->refused, p->pid, &e);
 }
 
 void livecode_open(struct livecode_process *p, const struct runtime *runtime, struct cfi *c,
@@ -231,7 +256,7 @@ void livecode_open(struct livecode_process *p, const struct runtime *runtime, st
 			l->stats.n_programs++;
 		} else if (++p->n_tries >= RETRIES_MAX) {
 			/* until then the program may just have been starting */
-			refuse(p, r);
+			refuse(p, r, c);
 		}
 		/* once in a process: names of its first drain, or of a snapshot, come after it */
 		l->stats.cost_ns += clock_monotonic_ns() - begin_ns;
@@ -333,6 +358,8 @@ uint32_t livecode_check(struct livecode_process *p, uint64_t time_ns, uint64_t *
 	}
 	if (p->state == OPEN)
 		p->sampled_ns = l->now_ns;
+	p->n_samples += p->state == NEW;
+	l->stats.n_refused += p->state == REFUSED;
 	if (p->is_late && p->late_tick != l->tick) {
 		/* later samples have the name */
 		p->is_late = false;
@@ -604,20 +631,14 @@ void livecode_explain(struct livecode *l, const struct log *log)
 {
 	for (size_t i = 0; i < l->process.n; i++) {
 		const struct livecode_process *p = l->process.v[i];
-		if (p->state == REFUSED && p->why == RUNTIME_CODE_UNSUPPORTED)
-			log_line(log, LOG_WARN, "code of %s%s%s in process %u has no names: this "
-				 "version is not supported ('%s' is missing)", p->runtime->name,
-				 p->program.version[0] ? " " : "", p->program.version, p->pid,
-				 p->program.missing ? p->program.missing : "a table");
-		else if (p->state == REFUSED)
-			log_line(log, LOG_WARN, "code of %s in process %u has no names: its "
-				 "memory may not be read (kernel.yama.ptrace_scope=0, or "
-				 "CAP_SYS_PTRACE)", p->runtime->name, p->pid);
-		else if (p->calls.place.n)
+		if (p->calls.place.n)
 			log_line(log, LOG_EXPLAIN, "code of %s %s in process %u: %zu addresses "
 				 "with names", p->runtime->name, p->program.version, p->pid,
 				 p->calls.place.n);
 	}
+	if (*l->refused.line)
+		log_line(log, LOG_WARN, "code has no names in %" PRIu64 " samples: %s",
+			 l->stats.n_refused, l->refused.line);
 	const struct livecode_stats s = livecode_stats(l);
 	if (s.n_unknown * UNKNOWN_PART > s.n_addresses)
 		log_line(log, LOG_WARN, "%" PRIu64 " look-ups of code found none, %" PRIu64 " of "

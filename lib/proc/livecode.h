@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 struct cfi;
+struct host;
 struct jitcalls;
 struct livecode;
 struct livecode_process;
 struct log;
-struct remotemem;
 struct runtime;
 struct runtime_frame;
 
@@ -26,6 +26,7 @@ struct livecode_stats {
 	uint32_t n_programs;            /* whose code is described, and read */
 	uint32_t n_denied;              /* processes whose memory may not be read */
 	uint32_t n_unsupported;         /* of a version that is not known */
+	uint64_t n_refused;             /* samples of both */
 	uint64_t n_codes, n_replaced;   /* pieces of code; those that took another one's place */
 	uint64_t n_unknown;             /* addresses without code: too late, or it is full */
 	uint64_t n_addresses;           /* with names */
@@ -34,8 +35,8 @@ struct livecode_stats {
 	uint64_t cost_ns;               /* time that reading took */
 };
 
-/* n_bytes_max: of memory; memory is borrowed.  NULL: no memory. */
-struct livecode *livecode_new(struct remotemem *memory, uint64_t n_bytes_max);
+/* n_bytes_max: of memory; host is borrowed.  NULL: no memory. */
+struct livecode *livecode_new(const struct host *host, uint64_t n_bytes_max);
 void livecode_free(struct livecode *l);
 
 /* The rings are about to be read: what was read before must be proven again. */
@@ -97,7 +98,7 @@ const struct jitcalls *livecode_calls(const struct livecode_process *p);
 
 struct livecode_stats livecode_stats(struct livecode *l);
 
-/* One line for each process whose code could not be named, and why. */
+/* One line for all processes whose code could not be named, and why. */
 void livecode_explain(struct livecode *l, const struct log *log);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -206,8 +207,8 @@ static void say_functions(struct comments *c, bool *failed, const struct cprof_s
 		    share_of(st->n_functions_innermost, st), share_of(st->n_functions_unknown, st),
 		    (double)st->functions_lag_ns / 1e6);
 	if (st->functions_refused && *st->functions_refused)
-		say(c, failed, "functions of an interpreter are unknown: %s",
-		    st->functions_refused);
+		say(c, failed, "functions of an interpreter are unknown in %" PRIu64
+		    " samples: %s", st->n_functions_refused, st->functions_refused);
 }
 
 int comments_make(struct comments *c, const struct cprof_config *config,

@@ -33,7 +33,8 @@ static void set_functions(const struct functions *f, struct cprof_stats *ret)
 	ret->functions_ns = st->cost_ns;
 	ret->functions_step_ns = f->pace.step_ns;
 	ret->functions_of = f->version;
-	ret->functions_refused = f->cache.why;
+	ret->functions_refused = f->cache.refused.line;
+	ret->n_functions_refused = st->n_refused;
 }
 
 void results_stats(const struct engine *g, const struct source *s, const struct names *names,

@@ -189,7 +189,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 	const struct cprof_config *c = &rec->config;
 	const struct kind_session *k = &rec->session;
 	if (!c->no_runtime_names && k->host)
-		rec->live = livecode_new(k->host->memory, kind_max_memory(c) / LIVECODE_PART);
+		rec->live = livecode_new(k->host, kind_max_memory(c) / LIVECODE_PART);
 	const struct engine_options o = {
 		.max_memory_bytes = kind_max_memory(c), .live = rec->live,
 		.host = k->host, .machine = k->source->facts.arch,

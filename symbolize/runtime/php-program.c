@@ -36,9 +36,9 @@ static bool read_word(struct runtime_pages *pages, uint64_t at, uint64_t *ret)
 
 /* ---- versions ------------------------------------------------------------------------------ */
 
-/* The module with PHP's own version; false: it is missing, or cannot be read.  While PHP starts, the
- * module has the version of the Zend engine; it gets the other one when it gets its function for
- * phpinfo (php_module_startup in main/main.c). */
+/* The module with PHP's own version; false: it is missing, or cannot be read.  While PHP starts,
+ * the module has the version of the Zend engine; it gets the other one when it gets its function
+ * for phpinfo (php_module_startup in main/main.c). */
 static bool find_core(struct runtime_pages *pages, uint64_t modules, uint8_t ret[PHP_MODULE_BYTES])
 {
 	uint64_t bucket, at;

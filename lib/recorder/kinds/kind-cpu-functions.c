@@ -95,10 +95,11 @@ static bool read_thread(void *ctx, const struct waits_thread *t, struct waits_pl
 
 static void explain(struct kind_session *k, struct kind_cpu_functions *f)
 {
-	if (f->is_explained || !*f->cache.why || !f->cache.is_why_final)
+	if (f->is_explained || !*f->cache.refused.line || !f->cache.is_final)
 		return;
 	f->is_explained = true;
-	log_line(k->log, LOG_WARN, "functions of an interpreter are unknown: %s", f->cache.why);
+	log_line(k->log, LOG_WARN, "functions of an interpreter are unknown: %s",
+		 f->cache.refused.line);
 }
 
 void kind_cpu_functions_drained(struct kind_session *k, struct engine *g)

@@ -1,6 +1,8 @@
 /* Names of the code of a JVM whose memory is this test's own, and code that replaces other code. */
 
 #include "base/clock.h"
+#include "base/host.h"
+#include "base/log.h"
 #include "base/remotemem.h"
 #include "proc/livecode.h"
 #include "symbolize/jit/jitcalls.h"
@@ -20,7 +22,7 @@
 #define SECOND_NS 1000000000u
 
 static struct hotspotvm vm;
-static struct remotemem *memory;
+static struct host host;         /* only its memory is used */
 static struct livecode *live;
 static struct livecode_process *process;
 
@@ -41,7 +43,7 @@ static void start(uint64_t n_bytes_max)
 	if (!hotspotvm_init(&vm))
 		abort();
 	memcpy(place(HOTSPOTVM_BASE), vm.b, HOTSPOTVM_BYTES);
-	live = livecode_new(memory, n_bytes_max);
+	live = livecode_new(&host, n_bytes_max);
 	livecode_timeout_ms(live, 1);
 	livecode_tick(live, SECOND_NS);
 	process = livecode_of(live, (uint32_t)getpid(), STARTED_NS);
@@ -312,7 +314,7 @@ static void ends(void)
 static void first(void)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	live = livecode_new(memory, 1 << 20);
+	live = livecode_new(&host, 1 << 20);
 	tap_int(livecode_timeout_ms(live, now_ns), 5,
 		"a program that may have a runtime is looked at soon");
 	tap_int(livecode_timeout_ms(live, now_ns + SECOND_NS), -1,
@@ -320,8 +322,17 @@ static void first(void)
 	livecode_free(live);
 }
 
+static void keep(void *ctx, enum log_level level, const char *text)
+{
+	(void)level;
+	snprintf(ctx, 300, "%s", text);
+}
+
 static void refused(void)
 {
+	char line[300] = "";
+	uint64_t number;
+	const struct log log = { .line = keep, .ctx = line, .max = LOG_WARN };
 	vm.without = "_compile_id";
 	start(1 << 20);
 	for (unsigned int i = 1; i < 10; i++) {
@@ -333,6 +344,10 @@ static void refused(void)
 	tap_int((int)livecode_stats(live).n_unsupported, 1, "an unknown version is given up");
 	tap_ok(!livecode_wants(process), "after some tries");
 	tap_str(at(HOTSPOTVM_CODE, soon()), "-", "it has no names");
+	livecode_check(process, 0, &number);
+	livecode_explain(live, &log);
+	tap_ok(strncmp(line, "code has no names in 1 samples: process ", 40) == 0 &&
+	       strstr(line, "HotSpot") && strstr(line, "'_compile_id' is missing"), "%s", line);
 	tap_int(livecode_timeout_ms(live, clock_monotonic_ns()), -1, "and costs no time");
 	stop();
 }
@@ -340,10 +355,10 @@ static void refused(void)
 int main(void)
 {
 	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	memory = remotemem_new(proc_fd);
+	host.memory = remotemem_new(proc_fd);
 	void *p = mmap(place(HOTSPOTVM_BASE), HOTSPOTVM_BYTES, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	if (p == place(HOTSPOTVM_BASE) && memory) {
+	if (p == place(HOTSPOTVM_BASE) && host.memory) {
 		names();
 		bytes();
 		replaced();
@@ -357,7 +372,7 @@ int main(void)
 	} else {
 		tap_skip("livecode", "this machine does not map such low addresses");
 	}
-	remotemem_free(memory);
+	remotemem_free(host.memory);
 	close(proc_fd);
 	return tap_done();
 }
