@@ -97,7 +97,7 @@ static bool try_again(struct functions *f, struct counts *c, struct functions_ke
 		return false;
 	const struct interp_runtime *r = seen->program.runtime;
 	uint32_t stack = s->native;
-	if (r->n_replaced(r->ctx) != s->n_replaced)
+	if (seen->program.number != s->number || r->n_replaced(r->ctx) != s->n_replaced)
 		return true;
 	enum interp_quality q = interp_samples_again(seen->program.samples, r, &s->kept,
 						     &f->frames);

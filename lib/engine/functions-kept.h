@@ -22,7 +22,8 @@ struct functions;
 struct functions_kept_sample {
 	struct interp_kept kept;
 	enum interp_quality quality;
-	uint32_t pid, n_replaced;       /* n_replaced: of its interpreter */
+	uint32_t pid;
+	uint32_t number, n_replaced;    /* of its interpreter */
 	uint64_t time_ns;
 	/* How it was counted; without functions; labels without their quality. */
 	uint32_t event, stack, labels, native, plain;

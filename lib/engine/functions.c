@@ -139,8 +139,8 @@ static void keep(struct functions *f, const struct functions_seen *s, const stru
 	const struct interp_runtime *runtime = s->program.runtime;
 	struct functions_kept_sample *k = &f->kept.present;
 	*k = (struct functions_kept_sample){
-		.quality = q, .pid = s->pid, .time_ns = r->time_ns, .native = native,
-		.plain = labels,
+		.quality = q, .pid = s->pid, .number = s->program.number,
+		.time_ns = r->time_ns, .native = native, .plain = labels,
 	};
 	f->kept.has_present = interp_samples_keep(s->program.samples, runtime, &k->kept);
 	if (f->kept.has_present)

@@ -20,6 +20,7 @@
 struct interp_cache_entry {
 	struct interp_process *process; /* NULL: there is none */
 	struct interp_samples *samples; /* of process; NULL: none yet */
+	uint32_t number;                /* of process */
 	uint32_t n_changes;             /* of the address space when that was found out */
 	uint32_t exe;                   /* the program then: another one is a new process */
 	uint64_t tried_ns;              /* 0: not yet */
@@ -93,8 +94,10 @@ static void try_open(struct interp_cache *c, struct interp_cache_entry *e,
 	e->n_changes = p->space.n_changes;
 	int r = interp_process_open(&c->tables, p, &process, &why);
 	set_again(e, r, now_ns);
-	if (r == 0)
+	if (r == 0) {
 		set_process(c, e, process);
+		e->number = ++c->n_opened;
+	}
 	if (e->is_refused)
 		refused_add_err(&c->refused, p->pid, &why);
 	else
@@ -139,6 +142,7 @@ bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint6
 	ret->runtime = interp_process_runtime(process);
 	ret->code = interp_process_code(process);
 	ret->samples = e->samples;
+	ret->number = e->number;
 	return e->samples;
 }
 

@@ -21,6 +21,7 @@ struct interp_cache {
 	struct interp_tables tables;    /* the owner's */
 	struct idmap by_pid;            /* private: struct interp_cache_entry */
 	uint32_t n_found;               /* processes with an interpreter */
+	uint32_t n_opened;              /* interpreters so far */
 	struct refused refused;         /* processes whose functions are unknown */
 	bool is_final;                  /* otherwise they may have been starting */
 };
@@ -41,6 +42,7 @@ struct interp_program {
 	const struct interp_runtime *runtime;
 	const struct interp_code *code;
 	struct interp_samples *samples;
+	uint32_t number;                /* another interpreter of the process has another one */
 	bool is_refused;                /* it runs one that cannot be read */
 };
 bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,
