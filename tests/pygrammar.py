@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Checks the stacks of tests/prog/pygrammar.py in a profile, or of those of another language.
 
-    pygrammar.py [php|rb] PROFILE EXPRESSION...
+    pygrammar.py [py|php|rb] PROFILE EXPRESSION...
 
 Each expression must be true.  It may use:
     samples         how many there are
@@ -49,7 +49,8 @@ def main(language, path, expressions):
         for name, f in zip(functions, python):
             if "_" in name:
                 lines[name.rpartition("_")[0]].add(f[2])
-        if not functions:
+        others = {f[0].partition("::")[0] for f in frames} & MAIN.keys() - {language}
+        if not functions or (others and set(functions) == {UNKNOWN}):
             kind = "native"
         elif functions[0] == UNKNOWN:
             kind = "innermost" if len(functions) == 2 else "wrong"

@@ -21,8 +21,7 @@ with_perfmon() {
 
 for language in $(languages); do
 	spin "$language" setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all
-	record_for root.pb.gz
-	named "$language" root.pb.gz "$language: the process of another user, as root"
+	attempts 3 recorded "$language" "$language: the process of another user, as root"
 	run as_nobody "$T/cprof.keep" record -e cpu-clock --user -F 999 --duration 0.7 -o own.pb.gz -p "$pid"
 	is "$status" 0 'recorded: own.pb.gz'
 	profile "$language: as that user" own.pb.gz "anywhere('^(py|php|rb)::|^Spin[.]|^(loop|round|once|fib)\$') > 0.5"
@@ -31,7 +30,7 @@ for language in $(languages); do
 	spin "$language"
 	let_use "$pid" 300
 	with_perfmon other.pb.gz
-	unnamed "$language" other.pb.gz "$language: without the right to read memory"
+	unnamed other.pb.gz "$language: without the right to read memory"
 	is "$(cat err out | grep -Ec 'in [1-9][0-9]* samples: process [0-9]+: its memory may not be read: it belongs to user 0: run cprof as that user, or grant CAP_SYS_PTRACE$')" 1 \
 		"$language: one line says in how many samples, why, and what to do"
 	kill -KILL "$pid"

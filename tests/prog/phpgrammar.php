@@ -24,14 +24,33 @@ function a_$i(\$n) {
 ");
 }
 
+function cpu_ms() {
+	$u = getrusage();
+	return 1000 * $u["ru_utime.tv_sec"] + $u["ru_utime.tv_usec"] / 1000;
+}
+
 function run($n) {
 	$families = [];
 	for ($i = 0; $i < 8; $i++)
 		$families[] = "a_$i";
 	echo "ready\n";
-	for (;;)
+	$fork = getenv("GRAMMAR_FORK");
+	$then = getenv("GRAMMAR_THEN");
+	$start = cpu_ms();
+	for ($i = 0;; $i++) {
 		foreach ($families as $a)
 			$a($n);
+		if ($i % 64 || !($fork || $then) || cpu_ms() - $start < 400)
+			continue;
+		if ($fork)
+			$fork = pcntl_fork() < 0;
+		if ($then) {
+			[$command, $rest] = explode("|", $then, 2);
+			putenv("GRAMMAR_THEN=$rest");
+			$words = explode(" ", $command);
+			pcntl_exec($words[0], array_slice($words, 1));
+		}
+	}
 }
 
 run($n);

@@ -26,9 +26,16 @@ N = ARGV[0].to_i
   SOURCE
 end
 
+THEN = [ENV["GRAMMAR_FORK"], ENV["GRAMMAR_THEN"]]
+
+def cpu
+  Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)
+end
+
 def run
   puts "ready"
   $stdout.flush
+  start = cpu
   while true
     a_0(N)
     a_1(N)
@@ -38,6 +45,14 @@ def run
     a_5(N)
     a_6(N)
     a_7(N)
+    if THEN.any? && cpu - start > 0.4
+      Process.fork if THEN[0]
+      THEN[0] = nil
+      if THEN[1]
+        command, ENV["GRAMMAR_THEN"] = THEN[1].split("|", 2)
+        exec(*command.split)
+      end
+    end
   end
 end
 
