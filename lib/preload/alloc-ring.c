@@ -131,38 +131,88 @@ static void map_pid(void)
 		own_pid = page;
 }
 
+/* The memfd is mapped by descriptor, which the program may have closed, and used again. */
+static bool is_own_fd(void)
+{
+	const struct allocformat_registry *r = &alloc_ring_registry;
+	struct stat st;
+	return fstat(ring_fd, &st) == 0 && st.st_ino == r->inode && st.st_dev == r->device;
+}
+
+static unsigned char *map_data(void)
+{
+	unsigned char *known = atomic_load_explicit(&data, memory_order_acquire);
+	if (known || !is_own_fd())
+		return known;
+	unsigned char *p = (void *)syscall(SYS_mmap, NULL, 2 * (size_t)data_bytes, PROT_NONE,
+					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	for (int i = 0; i < 2; i++)
+		if (map(p + (size_t)i * data_bytes, data_bytes, MAP_SHARED | MAP_FIXED, ring_fd,
+			ALLOCFORMAT_HEAD_BYTES) == MAP_FAILED)
+			goto fail;
+	if (atomic_compare_exchange_strong(&data, &known, p))
+		return p;
+fail:
+	syscall(SYS_munmap, p, 2 * (size_t)data_bytes);
+	return known;
+}
+
 static void announce(int fd)
 {
 	struct allocformat_registry *r = &alloc_ring_registry;
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return;
-	r->fd = fd;
 	r->device = st.st_dev;
 	r->inode = st.st_ino;
 	__atomic_store_n(&r->magic, ALLOCFORMAT_MAGIC, __ATOMIC_RELEASE);
 }
 
-void alloc_ring_open(void)
+/* The profiler knows its own ring: once it is mapped, the program has no descriptor of it. */
+static bool use_profilers(void)
 {
 	int fd = open_profilers();
 	own = fd < 0 ? NULL : map_head(fd, false);
+	if (own) {
+		data_bytes = own->data_bytes;
+		ring_fd = fd;
+		announce(fd);
+		map_data();
+		__atomic_fetch_add(&own->n_users, 1, __ATOMIC_RELAXED);
+		ring_fd = -1;
+	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	return own;
+}
+
+static bool make_own(void)
+{
+	int fd = make_memfd();
+	own = fd < 0 ? NULL : map_head(fd, true);
 	if (!own) {
 		if (fd >= 0)
 			syscall(SYS_close, fd);
-		fd = make_memfd();
-		own = fd < 0 ? NULL : map_head(fd, true);
+		return false;
 	}
-	if (!own)
-		return;
 	data_bytes = own->data_bytes;
 	ring_fd = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_MIN);
 	if (ring_fd < 0)
 		ring_fd = fd;
 	else
 		syscall(SYS_close, fd);
-	map_pid();
+	alloc_ring_registry.fd = ring_fd;
 	announce(ring_fd);
+	return true;
+}
+
+void alloc_ring_open(void)
+{
+	if (!use_profilers() && !make_own())
+		return;
+	map_pid();
 	alloc_ring_head = own;
 }
 
@@ -191,34 +241,6 @@ bool alloc_ring_is_read(void)
 	__atomic_compare_exchange_n(&own->active, &active, 0, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
 	return false;
-}
-
-/* The memfd is mapped by descriptor, which the program may have closed, and used again. */
-static bool is_own_fd(void)
-{
-	const struct allocformat_registry *r = &alloc_ring_registry;
-	struct stat st;
-	return fstat(ring_fd, &st) == 0 && st.st_ino == r->inode && st.st_dev == r->device;
-}
-
-static unsigned char *map_data(void)
-{
-	unsigned char *known = atomic_load_explicit(&data, memory_order_acquire);
-	if (known || !is_own_fd())
-		return known;
-	unsigned char *p = (void *)syscall(SYS_mmap, NULL, 2 * (size_t)data_bytes, PROT_NONE,
-					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	for (int i = 0; i < 2; i++)
-		if (map(p + (size_t)i * data_bytes, data_bytes, MAP_SHARED | MAP_FIXED, ring_fd,
-			ALLOCFORMAT_HEAD_BYTES) == MAP_FAILED)
-			goto fail;
-	if (atomic_compare_exchange_strong(&data, &known, p))
-		return p;
-fail:
-	syscall(SYS_munmap, p, 2 * (size_t)data_bytes);
-	return known;
 }
 
 static uint32_t process_id(void)

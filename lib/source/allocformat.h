@@ -53,7 +53,7 @@ struct allocformat_head {
 
 	/* Written by the library. */
 	uint32_t lock;             /* id of the thread that writes; 0: none */
-	uint32_t reserved_2;
+	uint32_t n_users;          /* programs that have opened this ring, which others made */
 	uint64_t head;             /* bytes written so far */
 	uint64_t n_lost_allocs, n_lost_frees;  /* the ring was full, or busy for too long */
 	uint64_t n_untracked;      /* sampled blocks whose end will not be known */

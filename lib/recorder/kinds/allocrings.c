@@ -225,7 +225,7 @@ void allocrings_stop(struct allocrings *a)
 
 size_t allocrings_n(const struct allocrings *a)
 {
-	return a->found.n + (a->commands && a->stats.n_processes ? 1 : 0);
+	return a->found.n + (a->commands && a->commands->head->n_users ? 1 : 0);
 }
 
 struct allocring_losses allocrings_losses(const struct allocrings *a)
