@@ -133,6 +133,7 @@ COVERED.update({
     "lib/preload/alloc-sampler": ("tests/live/alloc.sh", "the bytes of real programs are compared with the truth"),
     "lib/profile/allocframes": ("tests/live/alloc.sh", "the leaves of C and C++ programs"),
     "lib/recorder/preload": ("tests/live/alloc.sh", "commands are started with its variables"),
+    "lib/recorder/kinds/allocprogram": ("tests/live/alloc.sh", "it reads real programs"),
     "lib/recorder/kinds/allocrings": ("tests/live/alloc.sh", "it opens the rings of real processes"),
     "cmd/record/alloclib": ("tests/live/alloc.sh", "it finds the library of the build"),
     "lib/recorder/hugepages": ("tests/live/growth.sh", "it reads the kernel's counter"),

@@ -85,6 +85,21 @@ kill "$pid"
 background "$PROG/sleeper"
 refused 1 'no process has libcprof-alloc.so' 'a process without the library' \
 	record --heap -p "$pid" --duration 1
+if cc -static -o static -x c - 2>/dev/null <<'END'
+int main(void) { return 0; }
+END
+then
+	mv static static.keep
+	run "$CPROF" record --heap -- ./static.keep
+	like err 'does not load libcprof-alloc.so: it is static' 'a static program: the reason'
+fi
+if is_root; then
+	cp /bin/true setuid.keep
+	chown 65534 setuid.keep
+	chmod 4755 setuid.keep
+	run "$CPROF" record --heap -- ./setuid.keep
+	like err 'does not load libcprof-alloc.so: it is set-user-ID' 'a set-user-ID program: the reason'
+fi
 refused 64 'delta goes with --heap' '--delta alone' record --alloc --delta -- true
 refused 64 'go alone' 'both' record --alloc --heap -- true
 refused 64 'has no events' 'events' record --alloc -e cycles -- true

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "engine/engine-allocs.h"
 #include "profile/export.h"
+#include "recorder/kinds/allocprogram.h"
 #include "recorder/kinds/kind-cpu-ops.h"
 #include "recorder/preload.h"
 #include "source/record.h"
@@ -250,6 +251,8 @@ static void note_process(struct kind_session *k, struct engine *g, const struct 
 	const struct procs_process *p = procs_find(&g->procs, r->pid);
 	bool is_exec = r->type == PERF_RECORD_COMM && r->comm.exec;
 	bool is_end = r->type == PERF_RECORD_EXIT && p && p->exited;
+	if (is_exec && is_root(k->config, r->pid))
+		a->is_program_due = true;
 	if (r->type == PERF_RECORD_FORK && r->fork.ppid != r->pid)
 		allocs_fork(&g->allocs, r->fork.ppid, r->pid);
 	if (is_exec || is_end)
@@ -258,12 +261,25 @@ static void note_process(struct kind_session *k, struct engine *g, const struct 
 		allocs_forget(&g->allocs, r->pid);
 }
 
+/* The file that the command executes, for messages. */
+static void note_program(struct kind_session *k, const struct engine *g)
+{
+	struct kind_alloc *a = state_of(k);
+	const struct procs_process *p = procs_find(&g->procs, (uint32_t)k->config->command_pid);
+	if (!a->is_program_due || !p || p->exe == UINT32_MAX || !p->space.map.n)
+		return;
+	a->is_program_due = false;
+	snprintf(a->program, sizeof(a->program), "%s", dso_get(&g->dsos, p->exe)->path);
+}
+
 static void feed(struct kind_session *k, struct engine *g, const struct record *r)
 {
 	struct reading reading = { k, g };
 	if (r->type == PERF_RECORD_SAMPLE)
 		return;
 	allocrings_read(&state_of(k)->rings, r->time_ns, take_record, &reading);
+	if (r->type == PERF_RECORD_EXIT)
+		note_program(k, g);
 	engine_feed(g, r);
 	if (r->type == PERF_RECORD_FORK || r->type == PERF_RECORD_COMM ||
 	    r->type == PERF_RECORD_EXIT)
@@ -383,9 +399,14 @@ static int why_empty(const struct kind_session *k, const struct cprof_stats *sta
 		err_hint(e, "-c gives a shorter distance between samples, in bytes");
 		return -ENODATA;
 	}
-	err_set(e, ENODATA, "no samples: no process of the command has loaded libcprof-alloc.so");
-	err_hint(e, "%s", "programs that are static, set-user-ID, 32-bit or of another C library "
-		 "ignore it");
+	const char *why = *a->program ? allocprogram_why_not(a->program) : NULL;
+	if (why)
+		err_set(e, ENODATA, "no samples: '%s' does not load libcprof-alloc.so: %s",
+			a->program, why);
+	else
+		err_set(e, ENODATA, "no samples: no process of the command has loaded "
+			"libcprof-alloc.so");
+	err_hint(e, "--growth needs no library in the program: see cprof-memory(7)");
 	return -ENODATA;
 }
 

@@ -24,6 +24,8 @@ struct kind_alloc {
 	uint64_t read_ns;
 	int notice_ms;
 	bool is_explained;
+	bool is_program_due;       /* the command has called exec */
+	char program[256];         /* its file; "": unknown */
 };
 
 #endif
