@@ -87,8 +87,10 @@ static void print_particulars(const struct summary *s, FILE *to, size_t i,
 	struct cprof_stats st;
 	cprof_recorder_stats(s->recorder, &st);
 	if (ev->n_unsampled)
-		fprintf(to, "  %" PRIu64 " of %" PRIu64 " waits of %s stand for others: there were "
-			"too many for a stack each\n", ev->n_unsampled, ev->n_samples, ev->name);
+		fprintf(to, "  %" PRIu64 " of %" PRIu64 " waits of %s have the stacks of others: "
+			"%s\n", ev->n_unsampled, ev->n_samples, ev->name,
+			st.switch_period_max ? "there were too many for a stack each" :
+					       "they were too short to be read");
 	if (ev->n_rate_cuts && st.scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  but not in threads and children that had inherited it "
 			"(scope task)\n");

@@ -116,6 +116,21 @@ void waits_looks_each(struct waits *w, uint64_t before_ns,
 	w->unread.n = n_kept;
 }
 
+void waits_looks_each_short(struct waits *w, bool (*each)(void *ctx, uint32_t pid, uint32_t tid),
+			    void *ctx)
+{
+	size_t n = w->thread.n, first = w->next_short;
+	for (size_t i = 0; i < n; i++) {
+		struct waits_thread *t = &w->thread.v[(first + i) % n];
+		if (!t->has_short)
+			continue;
+		t->has_short = false;
+		w->next_short = (first + i + 1) % n;
+		if (!each(ctx, t->pid, t->tid))
+			return;
+	}
+}
+
 /* ---- functions --------------------------------------------------------------------------- */
 
 bool waits_looks_each_native(struct waits *w, size_t *from, uint64_t before_ns,

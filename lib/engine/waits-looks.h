@@ -18,6 +18,11 @@ void waits_looks_add(struct waits *w, const struct waits_look *look);
 void waits_looks_each(struct waits *w, uint64_t before_ns,
 		      bool (*each)(void *ctx, uint32_t pid, uint32_t tid), void *ctx);
 
+/* Calls each with the threads that have had short waits without a stack since the last call for
+ * them.  False ends it early; the next call goes on from there. */
+void waits_looks_each_short(struct waits *w, bool (*each)(void *ctx, uint32_t pid, uint32_t tid),
+			    void *ctx);
+
 /* Does the look show the thread's present wait, and no other one whose records were lost? */
 bool waits_looks_fit(const struct waits *w, const struct waits_thread *t,
 		     const struct waits_look *look, uint64_t now_ns);

@@ -6,6 +6,12 @@
 
 #include <stdlib.h>
 
+/* The weights of a reading, which are divided by the length of its wait for their number. */
+#define READING_NS (1u << 20)
+#define READING_N (1ull << 40)
+/* A reading takes longer. */
+#define LENGTH_NS_MIN 1000u
+
 static uint8_t class_of(const struct waits_piece *piece)
 {
 	return (uint8_t)((piece->state == WAITS_PREEMPTED ? WAITS_POOL_PREEMPTED : 0) |
@@ -35,11 +41,16 @@ static struct waits_pool_entry *entry_of(struct waits_pool *p, struct budget *bu
 	return &p->entry.v[p->entry.n - 1];
 }
 
+static void add_to_rest(struct waits_pool *p, const struct waits_piece *piece)
+{
+	p->rest[class_of(piece)].ns += piece->ns;
+	p->rest[class_of(piece)].n += piece->n;
+}
+
 bool waits_pool_add(struct waits_pool *p, struct budget *budget, const struct waits_piece *piece)
 {
 	if (!waits_is_known(piece->at)) {
-		p->rest[class_of(piece)].ns += piece->ns;
-		p->rest[class_of(piece)].n += piece->n;
+		add_to_rest(p, piece);
 		return true;
 	}
 	struct waits_pool_entry *e = entry_of(p, budget, piece);
@@ -47,6 +58,19 @@ bool waits_pool_add(struct waits_pool *p, struct budget *budget, const struct wa
 		return false;
 	e->ns += piece->ns;
 	e->n += piece->n;
+	e->weight_ns += piece->ns;
+	e->weight_n += piece->n;
+	return true;
+}
+
+bool waits_pool_read(struct waits_pool *p, struct budget *budget, const struct waits_piece *piece)
+{
+	struct waits_pool_entry *e = entry_of(p, budget, piece);
+	if (!e)
+		return false;
+	add_to_rest(p, piece);
+	e->weight_ns += READING_NS;
+	e->weight_n += READING_N / (piece->ns > LENGTH_NS_MIN ? piece->ns : LENGTH_NS_MIN);
 	return true;
 }
 
@@ -63,8 +87,8 @@ static void flush_class(const struct waits_pool *p, uint8_t class, struct waits_
 	uint64_t rest_ns = p->rest[class].ns, rest_n = p->rest[class].n;
 	uint64_t all_ns = 0, all_n = 0, ns = 0, n = 0;
 	for (size_t i = 0; i < p->entry.n; i++) {
-		all_ns += p->entry.v[i].class == class ? p->entry.v[i].ns : 0;
-		all_n += p->entry.v[i].class == class ? p->entry.v[i].n : 0;
+		all_ns += p->entry.v[i].class == class ? p->entry.v[i].weight_ns : 0;
+		all_n += p->entry.v[i].class == class ? p->entry.v[i].weight_n : 0;
 	}
 	piece.is_below = class & WAITS_POOL_BELOW;
 	for (size_t i = 0; i < p->entry.n; i++) {
@@ -73,12 +97,13 @@ static void flush_class(const struct waits_pool *p, uint8_t class, struct waits_
 			continue;
 		piece.at = e->at;
 		piece.state = e->state;
-		piece.ns = e->ns + part_of(rest_ns, ns + e->ns, all_ns) -
+		piece.ns = e->ns + part_of(rest_ns, ns + e->weight_ns, all_ns) -
 			   part_of(rest_ns, ns, all_ns);
-		piece.n_others = part_of(rest_n, n + e->n, all_n) - part_of(rest_n, n, all_n);
+		piece.n_others = part_of(rest_n, n + e->weight_n, all_n) -
+				 part_of(rest_n, n, all_n);
 		piece.n = e->n + piece.n_others;
-		ns += e->ns;
-		n += e->n;
+		ns += e->weight_ns;
+		n += e->weight_n;
 		count(ctx, &piece);
 	}
 	piece.at = waits_nowhere;

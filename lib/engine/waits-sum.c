@@ -54,10 +54,29 @@ static bool is_below(const struct waits *w, const struct waits_thread *t, uint64
 }
 
 /* May the wait stand for others, or they for it?  No look shows where a preempted thread is. */
-static bool is_pooled(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
+static bool is_pooled(const struct waits *w, const struct waits_thread *t,
+		      const struct waits_piece *p, uint64_t now_ns)
 {
-	return w->is_thinned && t->is == WAITS_OFF_CPU && !t->is_new &&
-	       (t->is_preempted || now_ns - t->began_ns < WAITS_LONG_NS);
+	uint64_t length_ns = now_ns - t->began_ns;
+	if (t->is != WAITS_OFF_CPU || t->is_new)
+		return false;
+	if (w->has_readings)
+		return !t->is_preempted && length_ns < WAITS_LONG_NS &&
+		       (length_ns < WAITS_SHORT_NS || !waits_is_known(p->at));
+	return w->is_thinned && (t->is_preempted || length_ns < WAITS_LONG_NS);
+}
+
+/* A look that was meant for a longer wait has met this one by its time: it stands for no others. */
+static bool add_pooled(const struct waits *w, const struct waits_thread *t, struct waits_pool *pool,
+		       const struct waits_piece *p)
+{
+	struct waits_piece rest = *p;
+	if (!w->has_readings)
+		return waits_pool_add(pool, w->budget, p);
+	if (waits_is_known(p->at) && t->look.is_reading)
+		return waits_pool_read(pool, w->budget, p);
+	rest.at = waits_nowhere;
+	return waits_pool_add(pool, w->budget, &rest);
 }
 
 static struct waits_pool *pool_of(struct waits *w, struct waits_thread *t)
@@ -73,10 +92,11 @@ static struct waits_pool *pool_of(struct waits *w, struct waits_thread *t)
 static void count_pooled(struct waits *w, struct waits_thread *t, const struct waits_piece *p)
 {
 	struct waits_pool *pool = pool_of(w, t);
-	if (pool && waits_pool_add(pool, w->budget, p))
+	t->has_short |= !waits_is_known(p->at);
+	if (pool && add_pooled(w, t, pool, p))
 		return;
 	waits_sum_flush(w, t);
-	if (!pool || !waits_pool_add(pool, w->budget, p))
+	if (!pool || !add_pooled(w, t, pool, p))
 		w->count(w->count_ctx, p);
 }
 
@@ -105,7 +125,7 @@ void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bo
 	if (!p.ns)
 		return;
 	t->is_counted = true;
-	if (is_pooled(w, t, now_ns))
+	if (is_pooled(w, t, &p, now_ns))
 		count_pooled(w, t, &p);
 	else
 		w->count(w->count_ctx, &p);

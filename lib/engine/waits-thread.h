@@ -89,6 +89,7 @@ struct waits_look {
 	uint64_t from_ns, to_ns;
 	bool is_waiting, is_disk;
 	bool is_cut;           /* more of the stack of its sample: waits-cut.h */
+	bool is_reading;       /* at an arbitrary time, however short the wait is */
 	struct waits_place at;
 	struct lockread_wait lock;  /* that it waits for; zeros: none, or unknown */
 	/* Without records (waits-polls.h): since the poll at since_ns, the thread ran and waited
@@ -114,6 +115,7 @@ struct waits_thread {
 	bool is_out;           /* its SWITCH out was seen */
 	bool is_preempted, is_new, is_disk;
 	bool is_unread;        /* it is in waits.unread */
+	bool has_short;        /* short waits have no stack since the last reading */
 	bool is_cut;           /* cut has the sample of this wait */
 	struct waits_place at, waker;
 	uint64_t weight;       /* wakes that the waker stands for */

@@ -29,6 +29,7 @@ struct waits {
 	bool has_clock;             /* runs are counted */
 	struct waits_code code[WAITS_CODE_MAX];  /* the owner's; zeros: none */
 	bool is_thinned;            /* the owner's: only some waits have a stack */
+	bool has_readings;          /* the owner's: short ones are read at arbitrary times */
 	uint64_t wake_scale;        /* the owner's: a factor of all weights of wakes; 0: 1 */
 	uint64_t min_ns;            /* the owner's: shorter ones count for all time only */
 	VEC(struct waits_thread) thread;
@@ -37,6 +38,7 @@ struct waits {
 	uint64_t n_partial;         /* waits whose sample had an incomplete stack */
 	uint64_t n_torn;            /* runs and waits between which records are missing */
 	VEC(struct waits_unread) unread;  /* threads that may wait without a stack */
+	size_t next_short;          /* the thread whose short waits are read next */
 	bool wants_holders;         /* the owner's: unheld is filled */
 	VEC(uint32_t) unheld;       /* threads whose wait for a lock has begun */
 	uint64_t unread_lost_ns;    /* lost_ns when all threads were added to unread */
@@ -47,6 +49,8 @@ void waits_done(struct waits *w);
 
 /* While they are thinned, waits of this length or longer must get a stack by a look. */
 #define WAITS_LONG_NS 10000000u
+/* With readings: longer ones are looked at anyway. */
+#define WAITS_SHORT_NS 1500000u
 
 /* NULL: it is unknown, or has ended. */
 struct waits_thread *waits_find(const struct waits *w, uint32_t tid);

@@ -58,7 +58,12 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 		if (ev->no_stack_ns)
 			say(c, failed, "waits without a stack: %.6f s",
 			    (double)ev->no_stack_ns / 1e9);
-		if (ev->n_unsampled)
+		if (ev->n_unsampled && !st->switch_period_max)
+			say(c, failed, "waits without a stack of their own: %llu of %llu, whose "
+			    "time is divided among the places where their thread was read",
+			    (unsigned long long)ev->n_unsampled,
+			    (unsigned long long)ev->n_samples);
+		else if (ev->n_unsampled)
 			say(c, failed, "waits without a stack of their own: %llu of %llu, whose "
 			    "time is divided among the others of their thread (--switch-rate); "
 			    "at the least one of %llu had one",

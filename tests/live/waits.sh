@@ -106,11 +106,14 @@ by_nobody() {
 	is "$status" 0 "without privileges"
 	like err 'exact times by records of switches, stacks .* from /proc' 'a message explains how'
 	profile "long waits have their stacks" user.keep/u.pb.gz \
-		"$(near nap100ms 5)" "abs(cum('forever') * total - p.duration_nanos) < 0.05 * p.duration_nanos" \
+		"$(near nap100ms 5 nap10ms 5 poll5ms 5)" "abs(cum('forever') * total - p.duration_nanos) < 0.05 * p.duration_nanos" \
 		"roots('^(_start|__libc_start.*|start_thread|.*clone.*|main|.no stack.)$') > 0.99"
 	profile "all times are exact" user.keep/u.pb.gz \
 		"total > 8 * 0.9 * p.duration_nanos"
-	like err 'is in waits without a stack' 'short ones have none, and the summary says how much'
+	profile "short ones have the places where their thread was read" user.keep/u.pb.gz \
+		"$(near nap1ms 10)" "cum('nap50us') * total > 0.5e9" "cum('[no stack]') < 0.05" \
+		"'among the places where their thread was read' in comments"
+	like err 'have the stacks of others: they were too short' 'and the summary says how many'
 }
 
 attempts 3 launched

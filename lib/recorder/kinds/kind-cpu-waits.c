@@ -39,7 +39,7 @@
 
 /* Waits without a sample are looked at when they are this long.  Shorter ones end too soon; while
  * only some have a sample, shorter ones than WAITS_LONG_NS need none. */
-#define LOOK_AFTER_NS 1500000u
+#define LOOK_AFTER_NS WAITS_SHORT_NS
 #define LOOK_AFTER_THINNED_NS (WAITS_LONG_NS / 2)
 
 /* That happens so often, for a tenth of the time at most.  The first look at a file opens it, which
@@ -47,6 +47,10 @@
 #define LOOK_EVERY_NS 500000u
 #define LOOK_PART 10u
 #define LOOKS_NS_MAX 1000000u
+
+/* Short waits are read so often on average, for a twentieth of the time at most. */
+#define READING_EVERY_NS 5000000u
+#define READING_PART 20u
 
 /* With labels of locks: how soon the holder is read after a wait has begun. */
 #define LOCKS_EVERY_MS 2
@@ -333,7 +337,8 @@ static int look_once(struct kind_session *k, struct engine *g, uint32_t pid, uin
 	r.event = w->event;
 	kind_cpu_waits_add_look(w, g, &r, &(struct waits_look){
 		.from_ns = w->look->from_ns, .is_waiting = w->look->is_waiting,
-		.is_disk = w->look->is_disk, .lock = kind_cpu_waits_lock(&w->look->call),
+		.is_disk = w->look->is_disk, .is_reading = w->is_reading,
+		.lock = kind_cpu_waits_lock(&w->look->call),
 		.at.reason = kind_cpu_waits_reason(w->look->call.syscall),
 	});
 	return 0;
@@ -412,6 +417,7 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 	g->waits.min_ns = k->config->off_cpu_min_ns;
 	g->waits.wants_holders = k->config->locks && !c->waits.only_polls;
 	g->waits.is_thinned = c->waits.switches.rate.period > 1;
+	g->waits.has_readings = c->waits.only_looks && c->waits.can_look;
 	if (c->waits.only_polls)
 		return kind_cpu_polls_started(k, g, e);
 	/* Looking may create threads. */
@@ -468,6 +474,24 @@ static void look_locks(struct kind_session *k, struct engine *g)
 	w->next_lock_ns = l.start_ns + l.used_ns * LOOK_PART;
 }
 
+/* No short wait may be more likely to be met than its length says: the distances vary. */
+static void read_short(struct kind_session *k, struct engine *g)
+{
+	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
+	struct looking l = { .session = k, .engine = g, .start_ns = clock_monotonic_ns(),
+			     .start_cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) };
+	if (l.start_ns < w->next_reading_ns)
+		return;
+	w->is_reading = true;
+	waits_looks_each_short(&g->waits, look_unread, &l);
+	w->is_reading = false;
+	threadread_close(w->look);
+	w->random = w->random * 1664525u + 1013904223u;
+	uint64_t every_ns = READING_EVERY_NS / 2 + (w->random >> 8) % READING_EVERY_NS;
+	uint64_t rest_ns = (clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - l.start_cpu_ns) * READING_PART;
+	w->next_reading_ns = clock_monotonic_ns() + (rest_ns > every_ns ? rest_ns : every_ns);
+}
+
 static void choose_notice(struct kind_cpu_waits *w, const struct engine *g)
 {
 	uint64_t n_placed = g->event[w->event].n_placed;
@@ -506,6 +530,8 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 	uint64_t rest_ns = (clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - l.start_cpu_ns) * LOOK_PART;
 	uint64_t every_ns = g->waits.is_thinned ? LOOK_AFTER_THINNED_NS / 2 : LOOK_EVERY_NS;
 	w->next_ns = clock_monotonic_ns() + (rest_ns > every_ns ? rest_ns : every_ns);
+	if (g->waits.has_readings)
+		read_short(k, g);
 }
 
 int kind_cpu_waits_timeout_ms(const struct kind_session *k)

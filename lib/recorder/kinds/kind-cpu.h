@@ -37,14 +37,14 @@ struct kind_cpu_waits {
 	bool only_polls;                /* there are no perf events at all */
 	struct kind_cpu_polls *polls;   /* NULL: it has not started */
 	bool only_looks;                /* stacks come from /proc */
-	bool can_look, was_denied;
+	bool can_look, was_denied, is_reading;
 	struct threadread_regs regs;
 	struct waits_code code[WAITS_CODE_MAX];
 	struct kind_cpu_thin switches, wakes;
 	bool in_bursts;                 /* kind-cpu-thin.c */
 	uint32_t random;
 	struct threadread *look;        /* NULL: there are no waits, or it has not started */
-	uint64_t next_ns, next_lock_ns; /* of the next looks, and of the next readings of holders */
+	uint64_t next_ns, next_lock_ns, next_reading_ns;  /* looks; of holders; of short waits */
 	uint64_t n_placed;              /* samples so far; they set when the next look is due: */
 	int notice_ms;
 	struct owntid owntid;

@@ -597,6 +597,65 @@ static void test_thinned(void)
 	tap_int((long long)budget.used_bytes, 0, "all pools were released");
 }
 
+static void read_at(struct waits *w, uint64_t from_ns, uint32_t stack)
+{
+	waits_looks_add(w, &(struct waits_look){
+		.pid = 7, .tid = 8, .from_ns = from_ns, .to_ns = from_ns + 1000,
+		.is_waiting = true, .is_reading = true, .at.stack = stack,
+	});
+}
+
+static bool count_short(void *ctx, uint32_t pid, uint32_t tid)
+{
+	uint32_t *n = ctx;
+	n[0] += pid == 7 && tid == 8;
+	return true;
+}
+
+/* Two sites wait for the same time, one of them three times as often, and each is read once. */
+static void test_readings(void)
+{
+	struct waits w;
+	uint32_t n_short = 0;
+	begin(&w);
+	w.has_readings = true;
+	in(&w, 0, 8);
+	for (uint64_t i = 0; i < 3; i++) {
+		out(&w, 1000000 + i * 200000, 8, false);
+		if (i == 1)
+			read_at(&w, 1000000 + i * 200000 + 10000, 1);
+		in(&w, 1100000 + i * 200000, 8);
+	}
+	out(&w, 2000000, 8, false);
+	read_at(&w, 2200000, 2);
+	in(&w, 2300000, 8);
+	waits_looks_each_short(&w, count_short, &n_short);
+	waits_looks_each_short(&w, count_short, &n_short);
+	tap_int(n_short, 1, "a thread with short waits is to be read, once");
+	out(&w, 3000000, 8, false);
+	look(&w, 3010000, 3020000, 8, 3);
+	in(&w, 3100000, 8);
+	out(&w, 4000000, 8, false);
+	read_at(&w, 4100000, 4);
+	in(&w, 6000000, 8);
+	tap_str(text, "8:blocked:4:2000000*1", "a wait that is looked at anyway counts for itself");
+	waits_settle(&w, 6000000);
+	tap_str(strstr(text, " 8:blocked:1:"), " 8:blocked:1:350000*3 8:blocked:2:350000*2",
+		"each reading stands for the same time; a look at a longer wait for none");
+	tap_int((long long)sum_ns, 2700000, "the sum is exact");
+	waits_done(&w);
+
+	begin(&w);
+	w.has_readings = true;
+	in(&w, 0, 8);
+	wait_once(&w, 1000, 2000, 0);
+	out(&w, 3000, 8, true);
+	in(&w, 4000, 8);
+	task(&w, 5000, PERF_RECORD_EXIT, 8);
+	end(&w, "8:preempted:?:1000*1 8:blocked:?:1000*1", "without a reading no stack is known");
+	tap_int((long long)budget.used_bytes, 0, "all pools were released");
+}
+
 /* ---- any order ----------------------------------------------------------------------------- */
 
 /* Random records: time is neither lost nor invented, and nothing reads outside of a table. */
@@ -649,6 +708,7 @@ int main(void)
 	test_functions();
 	test_polls();
 	test_thinned();
+	test_readings();
 	test_random();
 	return tap_done();
 }
