@@ -37,7 +37,7 @@
 #include <string.h>
 
 #define STEP_MS 5                       /* while new code appears */
-#define CALM_STEP_MS 20
+#define CALM_STEP_MS 30
 #define CALM_NS 1000000000u             /* after the last new code */
 #define FIRST_NS 200000000u             /* in which a program starts, or is seen at all */
 #define STEP_NS_MAX 1000000000u         /* after the last sample */

@@ -115,7 +115,7 @@ static void names(void)
 	tap_ok(tick() == before, "nothing has changed at the next drain");
 	livecode_tick(live, clock_monotonic_ns() + 2 * SECOND_NS);
 	livecode_check(process, 0, &number);
-	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), 20,
+	tap_int(livecode_timeout_ms(live, clock_monotonic_ns() + 2 * SECOND_NS), 30,
 		"later, if there is no new code");
 	stop();
 }
