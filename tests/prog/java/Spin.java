@@ -1,8 +1,8 @@
 /*
- * Usage: Spin SECONDS
+ * Usage: Spin SECONDS [count]
  *
  * Works for that long, in loops, a recursion, an inlined method, and library code.  Prints how many
- * rounds it has done.
+ * rounds it has done; with count, also a dot for each 8 of them.
  */
 public class Spin {
 	static long sink;
@@ -38,8 +38,14 @@ public class Spin {
 	public static void main(String[] args) {
 		long end = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
 		long rounds = 0;
-		for (; System.nanoTime() < end; rounds++)
+		boolean counts = args.length > 1;
+		for (; System.nanoTime() < end; rounds++) {
 			round();
+			if (counts && rounds % 8 == 7) {
+				System.out.write('.');
+				System.out.flush();
+			}
+		}
 		System.out.println("rounds " + rounds);
 	}
 }
