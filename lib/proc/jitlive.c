@@ -88,12 +88,20 @@ bool jitlive_is_renewed(struct jitlive *l, uint64_t now_ns)
 	return true;
 }
 
+/* Also if another engine has noticed it since this sample began. */
+static bool is_proven(struct jitlive *l, const uint64_t *pc, size_t n)
+{
+	uint32_t before = l->n_renewals;
+	l->n_renewals = livecode_prove(l->process, pc, n);
+	return l->n_renewals == before;
+}
+
 bool jitlive_prove(struct jitlive *l, const uint64_t *pc, size_t n)
 {
 	uint64_t asked[ASKED_MAX];
 	bool is_same = true;
 	if (!l->proven && !(l->proven = calloc(PROVEN_N, sizeof(*l->proven))))
-		return livecode_prove(l->process, pc, n);
+		return is_proven(l, pc, n);
 	for (size_t i = 0, n_asked = 0; i < n; i++) {
 		struct jitlive_proven *k = &l->proven[hash_u64(pc[i]) % PROVEN_N];
 		if (k->pc != pc[i] || k->tick != l->tick) {
@@ -101,7 +109,7 @@ bool jitlive_prove(struct jitlive *l, const uint64_t *pc, size_t n)
 			asked[n_asked++] = pc[i];
 		}
 		if (n_asked == ASKED_MAX || (n_asked && i + 1 == n)) {
-			is_same &= livecode_prove(l->process, asked, n_asked);
+			is_same &= is_proven(l, asked, n_asked);
 			n_asked = 0;
 		}
 	}

@@ -347,6 +347,11 @@ static void prove_one(struct livecode_process *p, struct livepiece *one)
 	prove(p, at, 1);
 }
 
+static uint32_t n_renewals(const struct livecode_process *p)
+{
+	return p->n_renewals + p->pieces.n_renewals;
+}
+
 uint32_t livecode_check(struct livecode_process *p, uint64_t time_ns, uint64_t *ret_tick)
 {
 	struct livecode *l = p->all;
@@ -365,7 +370,7 @@ uint32_t livecode_check(struct livecode_process *p, uint64_t time_ns, uint64_t *
 		p->is_late = false;
 		p->n_renewals++;
 	}
-	uint32_t n = p->n_renewals + p->pieces.n_renewals;
+	uint32_t n = n_renewals(p);
 	*ret_tick = l->tick;
 	pthread_mutex_unlock(&l->lock);
 	return n;
@@ -386,20 +391,19 @@ static size_t unproven(struct livecode_process *p, const uint64_t *pc, size_t n,
 	return k;
 }
 
-bool livecode_prove(struct livecode_process *p, const uint64_t *pc, size_t n)
+uint32_t livecode_prove(struct livecode_process *p, const uint64_t *pc, size_t n)
 {
 	struct livepiece *at[LIVEPIECES_PROVE_MAX];
 	struct livecode *l = p->all;
 	pthread_mutex_lock(&l->lock);
-	uint32_t before = p->pieces.n_renewals;
 	uint64_t begin_ns = clock_monotonic_ns();
 	size_t n_at;
 	while (p->state == OPEN && (n_at = unproven(p, pc, n, at)))
 		prove(p, at, n_at);
-	bool is_same = p->pieces.n_renewals == before;
+	uint32_t renewals = n_renewals(p);
 	add_cost(l, begin_ns);
 	pthread_mutex_unlock(&l->lock);
-	return is_same;
+	return renewals;
 }
 
 /* ---- addresses --------------------------------------------------------------------------- */

@@ -65,8 +65,9 @@ void livecode_end(struct livecode_process *p);
  * sample that is newer proves nothing by what was read before it. */
 uint32_t livecode_check(struct livecode_process *p, uint64_t time_ns, uint64_t *ret_tick);
 
-/* Proves the code at n addresses of a sample, once in each tick.  False: some of it has changed. */
-bool livecode_prove(struct livecode_process *p, const uint64_t *pc, size_t n);
+/* Proves the code at n addresses of a sample, once in each tick.  Returns the number of
+ * livecode_check: it also changes if another engine has found out that some code is gone. */
+uint32_t livecode_prove(struct livecode_process *p, const uint64_t *pc, size_t n);
 
 struct livecode_place {
 	uint64_t start, n_bytes;        /* of the code */
