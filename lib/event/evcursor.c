@@ -2,12 +2,15 @@
 #include "event/evcursor.h"
 
 #include "base/err.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define NUMBER_BYTES_MAX 32
 
 void evcursor_printable(const char *s, size_t n, char ret[EVCURSOR_SHOWN_MAX + 1])
 {
@@ -42,6 +45,20 @@ int evcursor_complain(const struct evcursor *p, int errnum, size_t at, const cha
 	else
 		err_hint(p->e, "%s", advice);
 	return r;
+}
+
+bool evcursor_number(struct evcursor *p, const char *ends, uint64_t *ret)
+{
+	char text[NUMBER_BYTES_MAX];
+	size_t n = strcspn(p->text + p->at, ends);
+	if (n == 0 || n >= sizeof(text))
+		return false;
+	memcpy(text, p->text + p->at, n);
+	text[n] = '\0';
+	if (units_parse_u64(text, ret) < 0)
+		return false;
+	p->at += n;
+	return true;
 }
 
 struct evspec *evcursor_append(struct evspec_list *l)

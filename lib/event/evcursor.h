@@ -46,6 +46,10 @@ void evcursor_printable(const char *s, size_t n, char ret[EVCURSOR_SHOWN_MAX + 1
 const char *evcursor_shown(const struct evcursor *p, struct evcursor_span at,
 			   char buf[EVCURSOR_SHOWN_MAX + 1]);
 
+/* Reads a number that one of the characters `ends`, or the text's end, follows, and moves p->at
+ * there.  False: it is none. */
+bool evcursor_number(struct evcursor *p, const char *ends, uint64_t *ret);
+
 /* An empty entry at the end of l, of the next output; NULL: no memory. */
 struct evspec *evcursor_append(struct evspec_list *l);
 

@@ -16,13 +16,10 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/host.h"
-#include "base/path.h"
-#include "base/units.h"
 #include "event/evcursor.h"
-#include "event/evelf.h"
 #include "event/evnames.h"
 #include "event/evpfm.h"
+#include "event/evprobe.h"
 #include "event/evterm.h"
 #include "event/evtrace.h"
 
@@ -36,7 +33,6 @@
 
 #define RAW_DIGITS_MAX 16
 #define CONFIG_PMU_SHIFT 32   /* PERF_PMU_TYPE_SHIFT: the PMU of a hardware event */
-#define NUMBER_BYTES_MAX 32
 #define TRACE_NAME_MAX 200
 
 static bool has_prefix(const struct evcursor *p, const char *prefix)
@@ -259,20 +255,6 @@ static int add_tracepoints(struct evcursor *p, struct evcursor_span system)
 
 /* ---- breakpoints --------------------------------------------------------------------- */
 
-static bool take_number(struct evcursor *p, const char *ends, uint64_t *ret)
-{
-	char text[NUMBER_BYTES_MAX];
-	size_t n = strcspn(p->text + p->at, ends);
-	if (n == 0 || n >= sizeof(text))
-		return false;
-	memcpy(text, p->text + p->at, n);
-	text[n] = '\0';
-	if (units_parse_u64(text, ret) < 0)
-		return false;
-	p->at += n;
-	return true;
-}
-
 /* The access after a colon, if all its letters are in "rwx"; otherwise they are modifiers. */
 static uint32_t take_access(struct evcursor *p)
 {
@@ -295,13 +277,13 @@ static int add_breakpoint(struct evcursor *p)
 	size_t from = p->at;
 	uint64_t vaddr, len = 0;
 	p->at += strlen("mem:");
-	if (!take_number(p, "/:,{}", &vaddr))
+	if (!evcursor_number(p, "/:,{}", &vaddr))
 		return evcursor_complain(p, EINVAL, p->at, "write 'mem:0x601040/8:rw'",
 					"a breakpoint needs an address");
 	size_t len_at = p->at + 1;
 	if (p->text[p->at] == '/' && isdigit((unsigned char)p->text[p->at + 1])) {
 		p->at++;
-		if (!take_number(p, "/:,{}", &len) ||
+		if (!evcursor_number(p, "/:,{}", &len) ||
 		    (len != 1 && len != 2 && len != 4 && len != 8))
 			return evcursor_complain(p, EINVAL, len_at, "",
 						"a breakpoint is 1, 2, 4 or 8 bytes long");
@@ -324,104 +306,6 @@ static int add_breakpoint(struct evcursor *p)
 	 * instruction. */
 	s->config2 = type == HW_BREAKPOINT_X ? sizeof(long) : len ? len : 4;
 	return 0;
-}
-
-/* ---- probes -------------------------------------------------------------------------- */
-
-/* The end of a symbol.  Go's names contain slashes, so terms begin at the last slash before a
- * '='. */
-static size_t symbol_bytes(const char *text)
-{
-	size_t n = strcspn(text, ":,{}"), eq = strcspn(text, "=");
-	for (size_t i = eq < n || text[n] == ',' ? eq : n; eq < strlen(text) && i-- > 0;)
-		if (text[i] == '/' && i < n)
-			return i;
-	return n;
-}
-
-static int probe_offset(struct evcursor *p, struct evcursor_span at, uint64_t *ret)
-{
-	struct evcursor tail = *p;
-	char shown[EVCURSOR_SHOWN_MAX + 1];
-	tail.at = at.from;
-	if (take_number(&tail, "%/:,{}", ret) && tail.at == at.to)
-		return 0;
-	return evcursor_complain(p, EINVAL, at.from, "", "bad offset '%s'",
-				evcursor_shown(p, at, shown));
-}
-
-static int add_probe(struct evcursor *p, struct evcursor_span path_at, struct evcursor_span
-		     symbol_at)
-{
-	static const char advice[] = "write 'uprobe:/usr/bin/program:function'";
-	char symbol[512];
-	const char *begin = p->text + symbol_at.from;
-	size_t n = symbol_at.to - symbol_at.from;
-	bool is_return = n > 7 && memcmp(begin + n - 7, "%return", 7) == 0;
-	if (is_return)
-		n -= 7;
-	const char *plus = memchr(begin, '+', n);
-	size_t n_symbol = plus ? (size_t)(plus - begin) : n;
-	uint64_t off = 0, file_off, n_bytes;
-	int r;
-	if (plus) {
-		struct evcursor_span at = { symbol_at.from + n_symbol + 1, symbol_at.from + n };
-		r = probe_offset(p, at, &off);
-		if (r < 0)
-			return r;
-	}
-	if (n_symbol == 0 || n_symbol >= sizeof(symbol))
-		return evcursor_complain(p, EINVAL, symbol_at.from, advice, "name of a function "
-					"missing");
-	snprintf(symbol, sizeof(symbol), "%.*s", (int)n_symbol, begin);
-	long type;
-	if (!p->host || host_read_long(p->host, HOST_SYS, &type,
-				       "bus/event_source/devices/uprobe/type") < 0)
-		return evcursor_complain(p, ENODEV, p->at, "uprobes need Linux 4.17 with "
-					"CONFIG_UPROBE_EVENTS",
-					"this kernel has no uprobes for perf events");
-	struct evpmu pmu = { .name = (char *)"uprobe" };
-	struct evpmu_bits bits = { 0, 1 };
-	if (is_return)
-		evpmu_format(p->host, &pmu, "retprobe", 8, &bits);
-	CLEANUP_FREE char *path = strndup(p->text + path_at.from, path_at.to - path_at.from);
-	if (!path)
-		return err_errno(p->e, ENOMEM, "cannot store an event");
-	struct err why = { 0 };
-	r = evelf_find(path, symbol, &file_off, &n_bytes, &why);
-	if (r < 0)
-		return evcursor_complain(p, -r, r == -ENOENT && strstr(why.what, "function")
-					? symbol_at.from : path_at.from, why.hint, "%s", why.what);
-	if (off && n_bytes && off >= n_bytes)
-		return evcursor_complain(p, EINVAL, symbol_at.from, "", "'%s' has only %llu bytes",
-					symbol, (unsigned long long)n_bytes);
-	struct evspec *s = evcursor_add(p, NULL, symbol_at);
-	if (!s)
-		return -ENOMEM;
-	snprintf(s->name, sizeof(s->name), "uprobe:%.40s:%.*s", path_base_name(path),
-		 (int)(symbol_at.to - symbol_at.from > 70 ? 70 : symbol_at.to - symbol_at.from),
-		 begin);
-	s->kind = EVSPEC_UPROBE;
-	s->type = (uint32_t)type;
-	s->config = is_return ? bits.mask : 0;
-	s->config2 = file_off + off;
-	s->path = TAKE_PTR(path);
-	return 0;
-}
-
-static int parse_probe(struct evcursor *p)
-{
-	size_t path = p->at + strlen("uprobe:"), n = strcspn(p->text + path, ":,");
-	if (n == 0 || p->text[path + n] != ':')
-		return evcursor_complain(p, EINVAL, path, "write "
-					 "'uprobe:/usr/bin/program:function'",
-					"a probe needs a path and a function");
-	struct evcursor_span path_at = { path, path + n };
-	size_t symbol = path + n + 1;
-	struct evcursor_span symbol_at = { symbol, symbol + symbol_bytes(p->text + symbol) };
-	int r = add_probe(p, path_at, symbol_at);
-	p->at = symbol_at.to;
-	return r;
 }
 
 /* ---- libpfm4 ------------------------------------------------------------------------- */
@@ -488,7 +372,7 @@ int evkind_parse(struct evcursor *p)
 	if (has_prefix(p, "mem:"))
 		return add_breakpoint(p);
 	if (has_prefix(p, "uprobe:"))
-		return parse_probe(p);
+		return evprobe_parse(p);
 	struct evcursor_span name = { p->at, p->at + strcspn(p->text + p->at, "/:,{}") };
 	const char *text = p->text + name.from;
 	size_t n = name.to - name.from;

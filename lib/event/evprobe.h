@@ -1,0 +1,11 @@
+#ifndef CPROF_EVENT_EVPROBE_H
+#define CPROF_EVENT_EVPROBE_H
+
+/* Probes as events: uprobe:PATH:FUNCTION. */
+
+struct evcursor;
+
+/* At p->at the text begins with "uprobe:". */
+int evprobe_parse(struct evcursor *p);
+
+#endif
