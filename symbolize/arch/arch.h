@@ -62,6 +62,7 @@ struct arch {
 	uint64_t perf_mark;             /* bits that identify the architecture, see arch.c */
 	const int8_t *perf_reg;         /* DWARF number by perf's number; -1: no such register */
 	uint8_t n_perf_regs, perf_syscall_arg[3];  /* perf's numbers of a system call's arguments */
+	const struct arch_probe *probe; /* archprobe.h */
 
 	/* The kernel's signal frame: where each register is, from the trampoline's stack
 	 * pointer. */
@@ -130,10 +131,7 @@ const struct arch *arch_of_name(const char *name);
 const struct arch *arch_of_perf_mask(uint64_t sample_regs_user);
 const struct arch *arch_native(void);
 
-static inline bool arch_pushes_ra(const struct arch *a)
-{
-	return a->link == ARCH_NO_REG;
-}
+static inline bool arch_pushes_ra(const struct arch *a) { return a->link == ARCH_NO_REG; }
 
 static inline bool arch_ends_with_call(const struct arch *a, const uint8_t *before, size_t n_bytes)
 {

@@ -1,6 +1,7 @@
 /* The table of arm64 (AAPCS64, AADWARF64, and the kernel's arch/arm64/include/uapi/asm). */
 
 #include "symbolize/arch/arch.h"
+#include "symbolize/arch/archprobe.h"
 #include "symbolize/arch/arm64/arm64code.h"
 
 #include <elf.h>
@@ -41,6 +42,7 @@ const struct arch arch_arm64 = {
 	.perf_reg = arm64_perf_reg,
 	.n_perf_regs = sizeof(arm64_perf_reg),
 	.perf_syscall_arg = { 0, 1, 2 },
+	.probe = &arm64probe_arch,
 
 	.signal_off = arm64_signal_off,
 	.uses_signal_off = true,

@@ -1,6 +1,7 @@
 /* The table of x86-64 (System V psABI, and the kernel's arch/x86/include/uapi/asm). */
 
 #include "symbolize/arch/arch.h"
+#include "symbolize/arch/archprobe.h"
 #include "symbolize/arch/x86-64/x86code.h"
 #include "symbolize/arch/x86-64/x86insn.h"
 
@@ -41,6 +42,7 @@ const struct arch arch_x86_64 = {
 	.perf_reg = x86_perf_reg,
 	.n_perf_regs = sizeof(x86_perf_reg),
 	.perf_syscall_arg = { 5, 4, 3 }, /* di, si, dx */
+	.probe = &x86probe_arch,
 
 	.signal_off = x86_signal_off,
 	.sigreturn = {
