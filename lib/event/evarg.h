@@ -18,7 +18,7 @@ struct evarg {
 
 /*
  * Argument n, counted from 1, as code of this architecture passes it.  0; -ENOENT: there are fewer;
- * -EINVAL: its text is none; -EOPNOTSUPP: its value is neither in a general register nor at an
+ * -EINVAL: its text is malformed; -EOPNOTSUPP: its value is neither in a general register nor at an
  * address that these contain.
  */
 int evarg_find(const char *args, unsigned n, const struct arch_probe *arch, struct evarg *ret);

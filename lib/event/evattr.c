@@ -164,8 +164,7 @@ int evattr_check_side(const struct evspec *s, const struct evattr_options *o, st
 	return 0;
 }
 
-/* The event's own choice, otherwise the session's. */
-static enum evattr_callgraph callgraph_of(const struct evspec *s, const struct evattr_options *o)
+enum evattr_callgraph evattr_callgraph_of(const struct evspec *s, const struct evattr_options *o)
 {
 	switch (s->callgraph) {
 	case EVSPEC_CALLGRAPH_NONE:
@@ -193,7 +192,7 @@ void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 	struct perf_event_attr a;
 	uint32_t stack_bytes = s->stack_bytes ? s->stack_bytes
 			       : o->stack_bytes ? o->stack_bytes : EVATTR_STACK_BYTES_DEFAULT;
-	common(o, callgraph_of(s, o), stack_bytes, &a);
+	common(o, evattr_callgraph_of(s, o), stack_bytes, &a);
 	a.type = s->type;
 	a.config = s->config;
 	a.config1 = s->path ? (uintptr_t)s->path : s->config1;

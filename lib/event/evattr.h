@@ -47,6 +47,9 @@ int evattr_check_rate(const struct evspec *s, const struct evattr_options *o, st
 /* Do the event's side (:u, :k) and the session's leave anything to sample?  -EINVAL with e set. */
 int evattr_check_side(const struct evspec *s, const struct evattr_options *o, struct err *e);
 
+/* Where stacks of the event come from: its own choice, otherwise the session's. */
+enum evattr_callgraph evattr_callgraph_of(const struct evspec *s, const struct evattr_options *o);
+
 /* The general registers of this architecture as a PERF_SAMPLE_REGS_USER mask (asm/perf_regs.h);
  * 0 where cprof cannot unwind. */
 uint64_t evattr_user_regs(void);

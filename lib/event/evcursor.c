@@ -61,6 +61,12 @@ bool evcursor_number(struct evcursor *p, const char *ends, uint64_t *ret)
 	return true;
 }
 
+bool evcursor_is_modifiers(const char *text)
+{
+	size_t n = strcspn(text, ",{}");
+	return n <= 4 && strspn(text, "ukhIGHpPDWS") == n;
+}
+
 struct evspec *evcursor_append(struct evspec_list *l)
 {
 	return VEC_PUSH(l, ((struct evspec){ .output = l->n_outputs })) ? &l->v[l->n - 1] : NULL;

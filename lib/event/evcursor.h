@@ -47,8 +47,11 @@ const char *evcursor_shown(const struct evcursor *p, struct evcursor_span at,
 			   char buf[EVCURSOR_SHOWN_MAX + 1]);
 
 /* Reads a number that one of the characters `ends`, or the text's end, follows, and moves p->at
- * there.  False: it is none. */
+ * there.  False: there is no number. */
 bool evcursor_number(struct evcursor *p, const char *ends, uint64_t *ret);
+
+/* Does the text after a colon, up to the event's end, consist of modifier letters only? */
+bool evcursor_is_modifiers(const char *text);
 
 /* An empty entry at the end of l, of the next output; NULL: no memory. */
 struct evspec *evcursor_append(struct evspec_list *l);

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define SEGMENTS_MAX 256u        /* real files have some twenty */
+
 static bool is_same(const char *name, const char *symbol)
 {
 	size_t n = strlen(symbol);
@@ -54,15 +56,16 @@ static bool find_symbol(Elf *elf, const char *symbol, GElf_Sym *ret)
 	return false;
 }
 
-static bool to_file_off(Elf *elf, uint64_t vaddr, uint64_t *ret_file_off)
+bool evelf_file_off(Elf *elf, uint64_t vaddr, uint32_t flags, uint64_t *ret_file_off)
 {
 	size_t n;
 	if (elf_getphdrnum(elf, &n) < 0)
 		return false;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && i < SEGMENTS_MAX; i++) {
 		GElf_Phdr p;
-		if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD || !(p.p_flags & PF_X) ||
-		    vaddr < p.p_vaddr || vaddr - p.p_vaddr >= p.p_filesz)
+		if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD ||
+		    (p.p_flags & flags) != flags || vaddr < p.p_vaddr ||
+		    vaddr - p.p_vaddr >= p.p_filesz)
 			continue;
 		*ret_file_off = vaddr - p.p_vaddr + p.p_offset;
 		return true;
@@ -86,7 +89,7 @@ int evelf_find(const char *path, const char *symbol, uint64_t *ret_file_off,
 		r = err_set(e, ENOENT, "'%s' has no function '%s'", path, symbol);
 		err_hint(e, "'nm' and 'nm -D' list a file's symbols; there, functions in C++ and "
 			    "Rust have mangled names");
-	} else if (!to_file_off(elf, s.st_value, ret_file_off)) {
+	} else if (!evelf_file_off(elf, s.st_value, PF_X, ret_file_off)) {
 		r = err_set(e, ENOENT, "'%s' has no code for '%s'", path, symbol);
 	} else {
 		*ret_n_bytes = s.st_size;

@@ -3,6 +3,8 @@
 
 /* Where a function is in an ELF file, for probes (perf_event_open(2), uprobe: probe_offset). */
 
+#include <libelf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -14,5 +16,8 @@ struct err;
  */
 int evelf_find(const char *path, const char *symbol, uint64_t *ret_file_off,
 	       uint64_t *ret_n_bytes, struct err *e);
+
+/* Where a PT_LOAD segment with these flags (PF_X, PF_W) has an address; false: none has it. */
+bool evelf_file_off(Elf *elf, uint64_t vaddr, uint32_t flags, uint64_t *ret_file_off);
 
 #endif

@@ -6,7 +6,8 @@
  *	     | PMU "/"                                               "cpu/", followed by its terms
  *	     | SYSTEM ":" PATTERN                                    tracepoints
  *	     | "mem:" ADDRESS [ "/" LENGTH ] [ ":" {"r"|"w"|"x"} ]   breakpoint
- *	     | "uprobe:" PATH ":" SYMBOL [ "+" OFFSET ] [ "%return" ]
+ *	     | "uprobe:" PATH ":" SYMBOL [ "+" OFFSET ] [ "%return" ]      evprobe.c
+ *	     | "usdt:" [ FILE ":" ] PROVIDER ":" NAME                 evusdt.c
  *	     | an event of libpfm4                                   evpfm.h
  *
  * The meaning of a colon depends on the name before it: modifiers follow the name of an event, and
@@ -22,6 +23,7 @@
 #include "event/evprobe.h"
 #include "event/evterm.h"
 #include "event/evtrace.h"
+#include "event/evusdt.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -343,13 +345,6 @@ static int add_pfm(struct evcursor *p, struct evcursor_span at, bool must_be)
 
 /* ---- all kinds ----------------------------------------------------------------------- */
 
-/* Does the text after a colon consist of modifier letters only? */
-static bool looks_like_modifiers(const char *text)
-{
-	size_t n = strcspn(text, ",{}");
-	return n <= 4 && strspn(text, "ukhIGHpPDWS") == n;
-}
-
 /* A name that is in no table: an event of libpfm4, or a tracepoint if a colon follows. */
 static int parse_other(struct evcursor *p, struct evcursor_span name)
 {
@@ -363,7 +358,7 @@ static int parse_other(struct evcursor *p, struct evcursor_span name)
 	int r = p->host && !like_raw && evpfm_is_there() ? add_pfm(p, all, false) : -ENOENT;
 	if (r != -ENOENT)
 		return r;
-	return *after != ':' || looks_like_modifiers(after + 1) ? unknown_event(p, name)
+	return *after != ':' || evcursor_is_modifiers(after + 1) ? unknown_event(p, name)
 								  : add_tracepoints(p, name);
 }
 
@@ -373,6 +368,8 @@ int evkind_parse(struct evcursor *p)
 		return add_breakpoint(p);
 	if (has_prefix(p, "uprobe:"))
 		return evprobe_parse(p);
+	if (has_prefix(p, "usdt:"))
+		return evusdt_parse(p);
 	struct evcursor_span name = { p->at, p->at + strcspn(p->text + p->at, "/:,{}") };
 	const char *text = p->text + name.from;
 	size_t n = name.to - name.from;

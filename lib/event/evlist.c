@@ -13,6 +13,7 @@
 #include "event/evopen.h"
 #include "event/evparse.h"
 #include "event/evspec.h"
+#include "event/evusdt.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -189,7 +190,10 @@ int cprof_event_test(const struct cprof_event_probe *p, const char *text,
 	int r = evparse_list(&l, p->open.host, text, e);
 	if (r < 0)
 		return r;
-	if (l.n_outputs == 1)
+	if (l.v[0].usdt && !l.v[0].usdt->is_located)
+		r = err_set(e, EINVAL, "'%s' names no file: write 'usdt:FILE:PROVIDER:NAME'",
+			    text);
+	else if (l.n_outputs == 1)
 		test_variants(p, &l, ret_state, ret_reason);
 	else
 		r = err_set(e, EINVAL, "'%s' is more than one event", text);

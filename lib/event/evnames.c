@@ -262,8 +262,10 @@ static bool holds(const char *word, size_t n_word, const char *part, size_t n)
 	return false;
 }
 
-static unsigned distance(const char *name, size_t n, const char *word, size_t n_word)
+unsigned evnames_distance(const char *name, size_t n, const char *word, size_t n_word)
 {
+	n = n < WORD_MAX ? n : WORD_MAX;
+	n_word = n_word < WORD_MAX ? n_word : WORD_MAX;
 	unsigned d = edits(name, n, word, n_word);
 	return d > 1 && n >= 4 && holds(word, n_word, name, n) ? 1 : d;
 }
@@ -273,18 +275,16 @@ void evnames_nearest(const char *name, size_t n, struct evnames_near *ret_near)
 	unsigned best[EVNAMES_NEAREST];
 	const char *word[EVNAMES_NEAREST] = { NULL };
 	size_t n_word[EVNAMES_NEAREST] = { 0 };
-	if (n > WORD_MAX)
-		n = WORD_MAX;
 	for (size_t i = 0; i < EVNAMES_NEAREST; i++)
 		best[i] = UINT32_MAX;
 	for (size_t i = 0; i < N_ELEMENTS(table); i++) {
 		/* The nearest spelling of this event: a canonical name wins a tie. */
 		const char *w = table[i].known.name;
 		size_t nw = strlen(w);
-		unsigned d = distance(name, n, w, nw);
+		unsigned d = evnames_distance(name, n, w, nw);
 		for (const char *a = table[i].known.aliases; *a; a += strspn(a, " ")) {
 			size_t na = strcspn(a, " ");
-			unsigned da = distance(name, n, a, na);
+			unsigned da = evnames_distance(name, n, a, na);
 			if (da < d) {
 				d = da;
 				w = a;

@@ -28,6 +28,10 @@ const struct evnames_entry *evnames_find(const char *name, size_t n);
 /* The entry with this type and config, or NULL. */
 const struct evnames_entry *evnames_by_config(uint32_t type, uint64_t config);
 
+/* How many edits apart the first 32 bytes of two names are, ignoring case.  A word that contains
+ * the name counts as one edit. */
+unsigned evnames_distance(const char *name, size_t n, const char *word, size_t n_word);
+
 /* The three names, best first and each of a different event, that are the fewest edits away from
  * the n bytes at name; a name that contains them counts as one edit. */
 #define EVNAMES_NEAREST 3

@@ -17,6 +17,7 @@
 #include "event/evcursor.h"
 #include "event/evkind.h"
 #include "event/evterm.h"
+#include "event/evusdt.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -208,6 +209,8 @@ static int parse_event(struct evcursor *p, bool in_group)
 	bool has_terms = p->text[p->at] == '/';
 	if (has_terms) {
 		r = evterm_parse(p);
+		if (r == 0)
+			r = evusdt_check(p, &p->l->v[p->first]);
 		if (r < 0)
 			return r;
 	}
@@ -333,7 +336,7 @@ static int set_group(struct evcursor *p, size_t begin, uint32_t first_output,
 	for (size_t i = begin; i < l->n; i++) {
 		struct evspec *s = &l->v[i];
 		struct modifiers own = *m;
-		if (s->waiting)
+		if (s->waiting || s->usdt)
 			return evcursor_complain(p, EINVAL, m->at, "write it outside of the braces",
 						"'%s' cannot be in a group", s->name);
 		/* A group is pinned as a whole, by its leader. */

@@ -38,6 +38,16 @@ static int probe_offset(struct evcursor *p, struct evcursor_span at, uint64_t *r
 				evcursor_shown(p, at, shown));
 }
 
+int evprobe_type(const struct evcursor *p, long *ret_type)
+{
+	if (p->host && host_read_long(p->host, HOST_SYS, ret_type,
+				      "bus/event_source/devices/uprobe/type") == 0)
+		return 0;
+	return evcursor_complain(p, ENODEV, p->at, "uprobes need Linux 4.17 with "
+				 "CONFIG_UPROBE_EVENTS",
+				 "this kernel has no uprobes for perf events");
+}
+
 static int add_probe(struct evcursor *p, struct evcursor_span path_at, struct evcursor_span
 		     symbol_at)
 {
@@ -63,11 +73,9 @@ static int add_probe(struct evcursor *p, struct evcursor_span path_at, struct ev
 					"missing");
 	snprintf(symbol, sizeof(symbol), "%.*s", (int)n_symbol, begin);
 	long type;
-	if (!p->host || host_read_long(p->host, HOST_SYS, &type,
-				       "bus/event_source/devices/uprobe/type") < 0)
-		return evcursor_complain(p, ENODEV, p->at, "uprobes need Linux 4.17 with "
-					"CONFIG_UPROBE_EVENTS",
-					"this kernel has no uprobes for perf events");
+	r = evprobe_type(p, &type);
+	if (r < 0)
+		return r;
 	struct evpmu pmu = { .name = (char *)"uprobe" };
 	struct evpmu_bits bits = { 0, 1 };
 	if (is_return)

@@ -8,4 +8,7 @@ struct evcursor;
 /* At p->at the text begins with "uprobe:". */
 int evprobe_parse(struct evcursor *p);
 
+/* The number of the PMU of probes.  -ENODEV with e set: this kernel has none. */
+int evprobe_type(const struct evcursor *p, long *ret_type);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "event/evnames.h"
+#include "event/evusdt.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -49,7 +50,9 @@ void evspec_done(struct evspec *s)
 {
 	free(s->cpus);
 	free(s->path);
+	evusdt_free(s->usdt);
 	s->cpus = s->path = NULL;
+	s->usdt = NULL;
 }
 
 void evspec_list_done(struct evspec_list *l)
@@ -162,7 +165,7 @@ void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
 		ret_type[i] = isalnum((unsigned char)s->name[i])
 			? (char)tolower((unsigned char)s->name[i]) : '_';
 	ret_type[n] = '\0';
-	*ret_unit = s->bytes_each ? "bytes" : "count";
+	*ret_unit = s->bytes_each ? "bytes" : s->usdt && s->usdt->unit ? s->usdt->unit : "count";
 }
 
 void evspec_file_part(const struct evspec *s, char ret_part[EVSPEC_NAME_MAX])

@@ -57,6 +57,7 @@ struct evspec {
 	uint32_t bp_type;              /* breakpoint: HW_BREAKPOINT_*; address and length are in
 					* config1 and config2, as in struct perf_event_attr */
 	char *path;                    /* uprobe: the file; its offset is config2; owned */
+	struct evusdt *usdt;           /* a USDT probe (evusdt.h), or NULL; owned */
 	bool only_user, only_kernel;   /* without the kernel side, without the user side (both:
 				        * only :h) */
 	bool with_hv;                  /* modifier h: the hypervisor, although sides are given */

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "event/evcursor.h"
+#include "event/evusdt.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 
 static const char advice_terms[] =
 	"terms are period=N, freq=HZ, freq=max, name=WORD, call-graph=dwarf|fp|no, stack-size=N; "
-	"page faults have unit=bytes; "
+	"page faults have unit=bytes, USDT probes value=argN, label=argN and unit=; "
 	"other fields of a PMU event are written cpu/FIELD=N/, or go into a raw code rHEX";
 
 /* ---- terms of every event --------------------------------------------------------------- */
@@ -156,9 +157,13 @@ static bool key_is(const struct term *t, const char *word)
 /* 1 if it was one of these, 0 if not, or -errno. */
 static int common_term(struct evcursor *p, const struct term *t, struct evspec *s)
 {
-	int r;
+	int r = 0;
 	if (!t->has_value)
 		return 0;
+	if (s->usdt)
+		r = evusdt_term(p, t->key, t->value, s);
+	if (r)
+		return r;
 	if (key_is(t, "period"))
 		r = rate_term(p, t->value, false, s);
 	else if (key_is(t, "freq"))

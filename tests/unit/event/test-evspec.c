@@ -183,7 +183,8 @@ static void errors(void)
 	refuses("cycles/event=0xd1/", "unknown term 'event=0xd1', at character 8 of "
 		"'cycles/event=0xd1/'",
 		"cycles/event=0xd1/\n       ^\nterms are period=N, freq=HZ, freq=max, name=WORD, "
-		"call-graph=dwarf|fp|no, stack-size=N; page faults have unit=bytes; "
+		"call-graph=dwarf|fp|no, stack-size=N; page faults have unit=bytes, "
+		"USDT probes value=argN, label=argN and unit=; "
 		"other fields of a PMU event are written "
 		"cpu/FIELD=N/, or go into a raw code rHEX");
 	refuses("cycles/period/", "unknown term 'period', at character 8 of 'cycles/period/'",
