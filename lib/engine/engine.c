@@ -11,6 +11,7 @@
 #include "base/host.h"
 #include "engine/engine-allocs.h"
 #include "engine/engine-waits.h"
+#include "engine/probesamples.h"
 #include "engine/threadcache.h"
 #include "engine/waitcount.h"
 #include "engine/waits-polls.h"
@@ -592,7 +593,12 @@ static void feed_sample(struct engine *g, const struct record *r)
 		feed_place(g, r, role);
 		return;
 	}
-	if (r->event < g->options.n_events)
+	if (r->event >= g->options.n_events)
+		return;
+	const struct evusdt_args *args = g->options.args ? g->options.args[r->event] : NULL;
+	if (args)
+		probesamples_add(g, r, args, weight_of(g, r));
+	else
 		add_sample(g, r, (struct engine_values){ .n = 1, .value = weight_of(g, r) });
 }
 
@@ -706,7 +712,7 @@ int engine_clear(struct engine *g, struct err *e)
 	memset(g->event, 0, g->options.n_events * sizeof(*g->event));
 	g->window.first_ns = g->window.last_ns = 0;
 	g->own_labels.n_dropped = 0;
-	g->n_born = 0;
+	g->n_born = g->n_args_unknown = 0;
 	g->procs.n_removed = 0;
 	g->owners.any_other = false;
 	g->walk.stats = (struct stack_walk_stats){ 0 };

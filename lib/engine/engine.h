@@ -41,6 +41,7 @@
 #include "engine/wakees.h"
 
 struct err;
+struct evusdt_args;
 struct engine_options {
 	size_t max_memory_bytes;
 	const struct host *host;     /* NULL: a replay, which reads nothing on this machine */
@@ -51,6 +52,7 @@ struct engine_options {
 	const char *const *pmu;      /* per event: its label pmu or NULL; NULL: none has one */
 	const uint8_t *waits;        /* per event: enum waits_role bits; NULL: there are no waits */
 	const uint64_t *quantum_ns;  /* per event of waits: counted in these; 0: exactly; or NULL */
+	const struct evusdt_args *const *args; /* per event: those that samples use; or NULL */
 	uint64_t by_count, has_gaps; /* bits per event: weighed by its counter; others left out */
 	unsigned labels;             /* enum samplelabel bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
@@ -96,13 +98,10 @@ struct engine {
 	struct procs procs;
 	struct owners owners;
 	struct targets targets;
-	struct frames frames;
-	struct stacks stacks;
-	struct vfuncs vfuncs;
+	struct frames frames; struct stacks stacks; struct vfuncs vfuncs;
 	struct labels labels;
 	struct functions functions;  /* that interpreters execute */
-	struct applabels app;        /* only with a host, */
-	struct golabels go;          /* like this one */
+	struct applabels app; struct golabels go;  /* only with a host */
 	struct counts counts;
 	struct stack_walk walk;
 	struct jit jit;
@@ -119,7 +118,8 @@ struct engine {
 	struct engine_gc gc;
 	struct waits waits; struct wakees wakees;  /* only with options.waits */
 	struct allocs allocs;        /* blocks in use, of kinds that have some */
-	uint64_t n_born;             /* threads and processes created by targets */
+	/* Samples of probes without some argument; threads and processes created by targets. */
+	uint64_t n_args_unknown, n_born;
 	struct unwound in_shards;    /* by the shards of this engine */
 };
 

@@ -281,6 +281,7 @@ void shards_add_up(struct shard *s, size_t n, struct engine *total)
 		move_times(&total->window, &g->window);
 		move_stack_stats(&total->walk.stats, &g->walk.stats);
 		move_u64(&total->own_labels.n_dropped, &g->own_labels.n_dropped);
+		move_u64(&total->n_args_unknown, &g->n_args_unknown);
 		move_label_stats(&total->app.stats, &g->app.stats);
 		move_go_stats(&total->go, &g->go);
 		move_functions(&total->functions, &g->functions);
