@@ -5,6 +5,7 @@
  */
 
 #include "cmd/cmd.h"
+#include "cmd/list-probes.h"
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -20,12 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JSON = 256, OPT_PMU, OPT_SEARCH };
+enum { OPT_JSON = 256, OPT_PMU, OPT_SEARCH, OPT_PROBES };
 
 struct options {
 	const char *pattern;
 	const char *search;   /* --search: in names and descriptions of all events */
 	const char *pmu;      /* --pmu=NAME: its events only */
+	const char *probes;   /* --probes: of this file or process */
 	bool pmus;            /* --pmu alone: the PMUs themselves */
 	bool json;
 };
@@ -45,6 +47,9 @@ static const struct argp_option option_table[] = {
 	{ "search", OPT_SEARCH, "WORD", 0,
 	  "Show all events with WORD in their name or description, including events of PMUs, "
 	  "tracepoints and the CPU vendor's events" },
+	{ "probes", OPT_PROBES, "FILE|PID", 0,
+	  "Show the USDT probes of a program or library, or of all files of a process, and their "
+	  "arguments" },
 	{ "json", OPT_JSON, NULL, 0, "Print one JSON object instead of a table" },
 	{ 0 }
 };
@@ -63,6 +68,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SEARCH:
 		o->search = arg;
 		return 0;
+	case OPT_PROBES:
+		o->probes = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (o->pattern)
 			argp_error(state, "more than one PATTERN");
@@ -71,6 +79,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->pattern && (o->pmu || o->pmus || o->search))
 			argp_error(state, "PATTERN excludes --pmu and --search");
+		if (o->probes && (o->pmu || o->pmus || o->search))
+			argp_error(state, "--probes excludes --pmu and --search");
 		if (o->pmus && o->search)
 			argp_error(state, "--search in one PMU needs its name: --pmu=PMU");
 		return 0;
@@ -418,6 +428,10 @@ static int show_events(const struct cprof_event_probe *probe, const struct optio
 	size_t n = 0;
 	if (o->pmus)
 		return print_pmus(probe, o->json, e);
+	if (o->probes)
+		return list_probes(probe, &(struct list_probes_options){
+			.of = o->probes, .pattern = o->pattern, .json = o->json,
+			.matches = word_matches }, e);
 	int r = o->pmu || o->search ? find_everywhere(probe, o, &row, &n, e)
 				       : find_rows(probe, o->pattern, &row, &n, e);
 	if (r < 0)

@@ -73,6 +73,20 @@ struct cprof_pmu {
 typedef bool cprof_pmu_fn(void *ctx, const struct cprof_pmu *pmu);
 int cprof_pmu_each(const struct cprof_event_probe *p, cprof_pmu_fn *fn, void *ctx, struct err *e);
 
+/* A USDT probe; strings are valid during the call. */
+struct cprof_probe {
+	const char *file;
+	const char *provider, *name;
+	const char *args;     /* of its first location, as in its note: "-4@%edi 8@$5"; may be "" */
+	size_t n_locations;
+	bool has_semaphore;   /* the program knows whether somebody uses it */
+};
+/* Calls fn for each probe of a file, or of the files that process pid has mapped if file is NULL,
+ * until it returns false.  -ENOENT: there is none; -errno; e is set. */
+typedef bool cprof_probe_fn(void *ctx, const struct cprof_probe *probe);
+int cprof_probe_each(const struct cprof_event_probe *p, const char *file, int pid,
+		     cprof_probe_fn *fn, void *ctx, struct err *e);
+
 /* Was cprof built with libpfm4? */
 bool cprof_has_models(void);
 

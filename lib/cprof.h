@@ -253,6 +253,7 @@ struct cprof_event_stats {
 	 * threads or goroutines, and for how long they had waited then. */
 	bool is_snapshot;
 	uint64_t unit_each;            /* what an event counts for in value: a page's bytes, or 1 */
+	bool is_argument;              /* value is the sum of an argument of a probe, in unit */
 };
 
 struct cprof_stats {

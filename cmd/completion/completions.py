@@ -10,6 +10,7 @@ import sys
 
 # What an option's argument is, by its name in the help.
 KINDS = {"FILE": "files", "OUT": "files", "BASE": "files", "DIR": "folders", "PID": "processes",
+         "FILE|PID": "files",
          "EVENT": "events", "PMU": "pmus"}
 
 

@@ -214,6 +214,12 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 			units_duration_text(scaled(ev.value, ev.scale), text));
 	else if (strcmp(ev.unit, "bytes") == 0)
 		fprintf(to, ", %s of memory", units_size_text(scaled(ev.value, ev.scale), text));
+	else if (ev.is_argument && strcmp(ev.unit, "bytes") == 0)
+		fprintf(to, ", %s in all", units_size_text(scaled(ev.value, ev.scale), text));
+	else if (ev.is_argument && strcmp(ev.unit, "nanoseconds") == 0)
+		fprintf(to, ", %s in all", units_duration_text(scaled(ev.value, ev.scale), text));
+	else if (ev.is_argument)
+		fprintf(to, ", a sum of %" PRIu64, scaled(ev.value, ev.scale));
 	else
 		fprintf(to, ", standing for %" PRIu64 " events", scaled(ev.value, ev.scale));
 	double percent = cprof_coverage_percent(s->recorder, i);

@@ -114,7 +114,7 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_sta
 		say(c, failed, "counted: %llu %s %s; sampled: %llu",
 		    (unsigned long long)ev->counted, ev->sample_type,
 		    ev->counted_target ? "by the target" : "by all tasks of these CPUs",
-		    (unsigned long long)ev->value);
+		    (unsigned long long)(ev->is_argument ? ev->n_samples : ev->value));
 	if (st->cpu_used_known)
 		say(c, failed, "cpu time used: %.6f s by the kernel's accounts%s",
 		    (double)st->cpu_used_ns / 1e9, ev->is_clock ? "" : " (all events' target)");

@@ -83,6 +83,9 @@ static const struct row table[] = {
 	{ { "labels_denied", "processes whose labels may not be read", NULL,
 	    "start them with cprof record, or grant CAP_SYS_PTRACE: see cprof doctor",
 	    SHOWN, ABSENT, true }, IN_ENGINE(app.stats.n_denied) },
+	{ { "args_unknown", "samples of probes without their value or a label: the argument was "
+	    "not in registers or the copy of the stack", NULL, NULL,
+	    STRICT, ABSENT, true }, IN_ENGINE(n_args_unknown) },
 	{ { "memory_unanswered", "processes whose memory did not answer in time (FUSE, "
 	    "userfaultfd): labels and parts of stacks are missing", "-v shows which", NULL,
 	    STRICT, ABSENT, true }, IN_MEMORY(n_stuck) },

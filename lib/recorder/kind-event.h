@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct evusdt_args;
+
 /* An event that a kind has opened: the source gives its records this event's index. */
 struct kind_event {
 	const char *name;               /* borrowed from the kind until close, like all strings */
@@ -31,6 +33,8 @@ struct kind_event {
 	bool is_freq;                   /* rate is in Hz, else it is a period */
 	uint64_t rate;                  /* as opened */
 	uint64_t period;                /* amount of samples that carry none; 0: it varies */
+	const struct evusdt_args *args; /* of a probe, for its samples; NULL: none are used */
+	bool by_argument;               /* its amount is an argument of a probe: args */
 	const char *pmu;                /* value of its label pmu; NULL: none */
 	uint64_t unit_each;             /* what an event counts for in unit, in files; 0: 1 */
 	double count_scale;             /* a count times this is one count_unit; 0: none */

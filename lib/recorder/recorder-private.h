@@ -34,6 +34,7 @@ struct cprof_recorder {
 	uint32_t *output;              /* per event: see engine_options */
 	const char **pmu;
 	uint64_t *period;
+	const struct evusdt_args **args; /* NULL: no event uses any */
 	uint64_t *quantum_ns;          /* NULL: likewise */
 	uint8_t *waits;                /* NULL: no event measures waits */
 	struct engine engine;

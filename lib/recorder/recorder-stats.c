@@ -62,6 +62,7 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 		.time_running_ns = we->count.time_running_ns,
 		.precise = attr ? attr->precise_ip : 0, .precise_asked = k->precise_asked,
 		.unit_each = each, .scale = 1, .is_snapshot = rec->kind->snapshot,
+		.is_argument = k->by_argument,
 	};
 	if (rec->config.scale && ret->time_running_ns &&
 	    ret->time_running_ns < ret->time_enabled_ns)

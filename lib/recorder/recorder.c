@@ -146,18 +146,23 @@ static int describe_events(struct cprof_recorder *rec, struct err *e)
 	rec->period = calloc(k->n_events, sizeof(*rec->period));
 	if (!rec->output || !rec->pmu || !rec->period)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	bool any_waits = false;
-	for (size_t i = 0; i < k->n_events; i++)
+	bool any_waits = false, any_args = false;
+	for (size_t i = 0; i < k->n_events; i++) {
 		any_waits |= k->event[i].waits != 0;
+		any_args |= k->event[i].args != NULL;
+	}
+	rec->args = any_args ? calloc(k->n_events, sizeof(*rec->args)) : NULL;
 	rec->waits = any_waits ? calloc(k->n_events, sizeof(*rec->waits)) : NULL;
 	rec->quantum_ns = any_waits ? calloc(k->n_events, sizeof(*rec->quantum_ns)) : NULL;
-	if (any_waits && (!rec->waits || !rec->quantum_ns))
+	if ((any_waits && (!rec->waits || !rec->quantum_ns)) || (any_args && !rec->args))
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	for (size_t i = 0; i < k->n_events; i++) {
 		if (any_waits) {
 			rec->waits[i] = (uint8_t)k->event[i].waits;
 			rec->quantum_ns[i] = k->event[i].quantum_ns;
 		}
+		if (any_args)
+			rec->args[i] = k->event[i].args;
 		rec->output[i] = k->event[i].output;
 		rec->pmu[i] = k->event[i].pmu;
 		rec->period[i] = k->event[i].period;
@@ -195,6 +200,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.host = k->host, .machine = k->source->facts.arch,
 		.n_events = k->n_events, .output = rec->output, .pmu = rec->pmu,
 		.period = rec->period, .waits = rec->waits, .quantum_ns = rec->quantum_ns,
+		.args = rec->args,
 		.by_count = by_count(k), .has_gaps = has_gaps(k),
 		.has_locks = c->locks,
 		.interpreter = c->no_runtime_names ? INTERP_NONE : (enum interp_mode)c->interpreter,
@@ -313,6 +319,7 @@ void cprof_recorder_free(struct cprof_recorder *rec)
 	free(rec->output);
 	free(rec->pmu);
 	free(rec->waits);
+	free(rec->args);
 	free(rec->quantum_ns);
 	free(rec->session.event);
 	VEC_FREE(&rec->session.changes);

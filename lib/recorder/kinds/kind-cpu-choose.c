@@ -7,6 +7,9 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "event/evparse.h"
+#include "event/evusdt.h"
+#include "probe/probelocate.h"
+#include "proc/targetcheck.h"
 #include "recorder/commandgroup.h"
 #include "recorder/machine.h"
 
@@ -73,6 +76,8 @@ void kind_cpu_describe(struct kind_session *k, size_t i)
 	ev->count_type = evspec_count_type(s);
 	ev->is_clock = s->is_clock && !s->waiting;
 	ev->pmu = s->pmu[0] ? s->pmu : NULL;
+	ev->args = evusdt_args(s);
+	ev->by_argument = ev->args && ev->args->has_value;
 	ev->unit_each = s->bytes_each;
 	ev->count_scale = s->scale;
 	ev->count_unit = s->unit;
@@ -122,6 +127,30 @@ static int use_bytes(struct kind_cpu *c, struct err *e)
 	return -EINVAL;
 }
 
+/* USDT probes without a file are in those of the targets. */
+static int locate_probes(struct kind_session *k, struct err *e)
+{
+	const struct cprof_config *config = k->config;
+	struct kind_cpu *c = k->state;
+	CLEANUP_FREE pid_t *ids = calloc(config->n_pids + config->n_tids + 1, sizeof(*ids));
+	size_t n = 0;
+	bool any = false;
+	for (size_t i = 0; i < c->events.n; i++)
+		any |= c->events.v[i].usdt && !c->events.v[i].usdt->is_located;
+	if (!any)
+		return 0;
+	if (!ids)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	for (size_t i = 0; i < config->n_pids + config->n_tids; i++) {
+		bool is_thread = i >= config->n_pids;
+		ids[n++] = is_thread ? config->tid[i - config->n_pids] : config->pid[i];
+		int r = targetcheck(k->host, ids[i], is_thread, e);
+		if (r < 0)
+			return r;
+	}
+	return probelocate_pending(&c->events, k->host, ids, n, e);
+}
+
 static int choose_events(struct kind_session *k, struct err *e)
 {
 	struct kind_cpu *c = k->state;
@@ -137,6 +166,8 @@ static int choose_events(struct kind_session *k, struct err *e)
 			return r;
 	}
 	int r = k->config->page_bytes ? use_bytes(c, e) : 0;
+	if (r == 0)
+		r = locate_probes(k, e);
 	if (r < 0)
 		return r;
 	k->event = calloc(c->events.n, sizeof(*k->event));

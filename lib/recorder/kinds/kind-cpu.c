@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "event/evparse.h"
+#include "event/evusdt.h"
+#include "probe/probecost.h"
 #include "recorder/allprocs.h"
 #include "recorder/coverage.h"
 #include "recorder/kinds/kind-cpu-functions.h"
@@ -127,6 +129,21 @@ static int check_events(const struct kind_cpu *c, struct err *e)
 			r = evattr_check_side(&c->events.v[i], &c->attr, e);
 		if (r < 0)
 			return r;
+	}
+	return 0;
+}
+
+/* Arguments of probes are read from registers and the stack's copy. */
+static int check_args(const struct kind_cpu *c, struct err *e)
+{
+	for (size_t i = 0; i < c->events.n; i++) {
+		if (!evusdt_args(&c->events.v[i]) ||
+		    evattr_callgraph_of(&c->events.v[i], &c->attr) == EVATTR_CALLGRAPH_DWARF)
+			continue;
+		err_usage(e, "event '%s': arguments of probes are in registers, which samples have "
+			  "only together with copies of the stack", c->events.v[i].name);
+		err_hint(e, "leave out --call-graph and the term call-graph");
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -265,6 +282,10 @@ int kind_cpu_open(struct kind_session *k, struct err *e)
 	if (r < 0)
 		return r;
 	kind_cpu_choose_callgraph(k);
+	r = check_args(c, e);
+	if (r < 0)
+		return r;
+	probecost_warn(&c->events, k->log);
 	r = kind_cpu_waits_choose(k, e);
 	if (r < 0 || c->waits.only_polls)
 		return r < 0 ? r : kind_cpu_polls_open(k, e);
@@ -367,8 +388,11 @@ void kind_cpu_stats(const struct kind_session *k, struct cprof_stats *ret)
 double kind_cpu_coverage(const struct kind_session *k, const struct cprof_stats *stats,
 			 const struct cprof_event_stats *event)
 {
-	/* Switches are records: no counter says how long they took. */
-	return event->is_waiting ? -1 : coverage_percent(k->config, stats, event);
+	/* Switches are records: no counter says how long they took.  Nor do counters add up
+	 * arguments. */
+	if (event->is_waiting || event->is_argument)
+		return -1;
+	return coverage_percent(k->config, stats, event);
 }
 
 void kind_cpu_close(struct kind_session *k)
