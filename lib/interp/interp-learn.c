@@ -169,7 +169,8 @@ void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
 			p->n_fits++;
 			note_value(p->fitting_values, value);
 		}
-		found = r->code_of(r->ctx, value, false, &off);
+		/* registers are few: in a large program most functions were not met before */
+		found = r->code_of(r->ctx, value, i < ARCH_REGS_MAX, &off);
 		if (found == INTERP_NO_CODE)
 			continue;
 		p->n_code++;

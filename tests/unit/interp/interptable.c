@@ -11,7 +11,7 @@
 /* The frames of the thread now, outermost first: functions. */
 static uint32_t now[8];
 static size_t n_now;
-bool interptable_is_moving, interptable_is_calling;
+bool interptable_is_moving, interptable_is_calling, interptable_is_large;
 uint32_t interptable_n_replaced;
 
 static uint32_t renew(void *ctx, uint64_t now_ns)
@@ -31,7 +31,7 @@ static void use_second(void *ctx)
 
 static uint32_t code_of(void *ctx, uint64_t instruction, bool is_new, uint32_t *ret_off)
 {
-	for (uint32_t i = 0; i < CODES; i++)
+	for (uint32_t i = 0; i < CODES && (is_new || !interptable_is_large); i++)
 		if (instruction - CODE(i) <= CODE_BYTES) {
 			*ret_off = (uint32_t)(instruction - CODE(i));
 			return i;

@@ -17,6 +17,7 @@ enum { RBX = 3, RBP = 6, R12 = 12, R13 = 13, R14 = 14, R15 = 15 };
 extern const struct interp_runtime interptable;
 extern bool interptable_is_moving;      /* while it is read */
 extern bool interptable_is_calling;     /* the instruction is in a slot only */
+extern bool interptable_is_large;       /* no function was met before */
 extern uint32_t interptable_n_replaced;
 
 /* The thread executes these functions now: digits, outermost first. */

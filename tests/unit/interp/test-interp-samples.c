@@ -45,6 +45,18 @@ static void learn_late(void)
 	interp_samples_done(&slow);
 }
 
+static void learn_large(void)
+{
+	struct interp_samples large;
+	interp_samples_init(&large);
+	interptable_is_large = true;
+	interptable_learn(&large, &frames);
+	interptable_is_large = false;
+	tap_int(large.learn.instruction, R15,
+		"the instruction, although no function was met before");
+	interp_samples_done(&large);
+}
+
 int main(void)
 {
 	struct interp_kept kept;
@@ -91,6 +103,7 @@ int main(void)
 		"no instruction: the function that is read at once");
 	interp_samples_done(&samples);
 	learn_late();
+	learn_large();
 	interp_frames_done(&frames);
 	return tap_done();
 }
