@@ -225,7 +225,7 @@ RECORDED void free_recorded(void *block)
 
 EXPORT void free(void *block)
 {
-	if (__builtin_expect(!alloc_sampler_recording(), 1))
+	if (__builtin_expect(!alloc_sampler_wants_frees(), 1))
 		real.free(block);
 	else
 		free_recorded(block);
@@ -233,7 +233,7 @@ EXPORT void free(void *block)
 
 RECORDED void *realloc_recorded(void *block, size_t n, uint32_t recording)
 {
-	bool was_sampled = alloc_sampler_suspend(block);
+	bool was_sampled = alloc_sampler_wants_frees() && alloc_sampler_suspend(block);
 	void *moved = real.realloc(block, n);
 	/* realloc(p, 0) may have freed the block */
 	if (!moved && was_sampled && n)
@@ -305,6 +305,6 @@ EXPORT void cprof_alloc_allocated(void *block, size_t n_bytes)
 
 EXPORT void cprof_alloc_freed(void *block)
 {
-	if (__builtin_expect(alloc_sampler_recording() && block, 0))
+	if (__builtin_expect(alloc_sampler_wants_frees() && block, 0))
 		alloc_sampler_freed(block);
 }

@@ -40,10 +40,9 @@
 #define PIECES_MAX (ALLOCFORMAT_STACK_BYTES_MAX / PAGE + 2)
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-static const struct allocformat_head dormant;
-const struct allocformat_head *alloc_ring_head = &dormant;
-
-static struct allocformat_head *own;   /* NULL: not open */
+_Alignas(ALLOC_RING_PAGE) union alloc_ring_page alloc_ring_page;
+#define own (&alloc_ring_page.head)
+static bool is_open;
 static _Atomic(unsigned char *) data;  /* NULL: not mapped yet */
 static uint32_t data_bytes;
 static int ring_fd = -1;
@@ -107,19 +106,20 @@ static bool is_head(const struct allocformat_head *h)
 	       !(n & (n - 1)) && n % ALLOCFORMAT_HEAD_BYTES == 0;
 }
 
-static struct allocformat_head *map_head(int fd, bool is_own)
+/* First elsewhere: a program that runs must not see what is no head. */
+static bool map_head(int fd, bool is_new)
 {
-	struct allocformat_head *h = map(NULL, ALLOCFORMAT_HEAD_BYTES, MAP_SHARED, fd, 0);
+	struct allocformat_head *h = map(NULL, ALLOC_RING_PAGE, MAP_SHARED, fd, 0);
 	if (h == MAP_FAILED)
-		return NULL;
-	if (is_own) {
+		return false;
+	if (is_new) {
 		h->data_bytes = ALLOCFORMAT_DATA_BYTES;
 		h->magic = ALLOCFORMAT_MAGIC;
 	}
-	if (is_head(h))
-		return h;
-	syscall(SYS_munmap, h, ALLOCFORMAT_HEAD_BYTES);
-	return NULL;
+	bool ok = is_head(h);
+	syscall(SYS_munmap, h, ALLOC_RING_PAGE);
+	return ok && map(&alloc_ring_page, ALLOC_RING_PAGE, MAP_SHARED | MAP_FIXED, fd, 0) !=
+			     MAP_FAILED;
 }
 
 /* A process forked by raw clone(2) passes no handler of pthread_atfork(3). */
@@ -174,8 +174,8 @@ static void announce(int fd)
 static bool use_profilers(void)
 {
 	int fd = open_profilers();
-	own = fd < 0 ? NULL : map_head(fd, false);
-	if (own) {
+	bool ok = fd >= 0 && map_head(fd, false);
+	if (ok) {
 		data_bytes = own->data_bytes;
 		ring_fd = fd;
 		announce(fd);
@@ -185,16 +185,16 @@ static bool use_profilers(void)
 	}
 	if (fd >= 0)
 		syscall(SYS_close, fd);
-	return own;
+	return ok;
 }
 
 static bool make_own(void)
 {
 	int fd = make_memfd();
-	own = fd < 0 ? NULL : map_head(fd, true);
-	if (!own) {
-		if (fd >= 0)
-			syscall(SYS_close, fd);
+	if (fd < 0)
+		return false;
+	if (!map_head(fd, true)) {
+		syscall(SYS_close, fd);
 		return false;
 	}
 	data_bytes = own->data_bytes;
@@ -210,10 +210,8 @@ static bool make_own(void)
 
 void alloc_ring_open(void)
 {
-	if (!use_profilers() && !make_own())
-		return;
 	map_pid();
-	alloc_ring_head = own;
+	is_open = use_profilers() || make_own();
 }
 
 void alloc_ring_set_shadowed(void)
@@ -232,12 +230,13 @@ static uint64_t now_ns(void)
 
 bool alloc_ring_is_read(void)
 {
-	uint32_t active = own ? __atomic_load_n(&own->active, __ATOMIC_ACQUIRE) : 0;
+	uint32_t active = is_open ? __atomic_load_n(&own->active, __ATOMIC_ACQUIRE) : 0;
 	if (!active)
 		return false;
 	uint64_t seen_ns = __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED), now = now_ns();
 	if (now < seen_ns || now - seen_ns < ALLOCFORMAT_SILENCE_NS)
 		return true;
+	__atomic_store_n(&own->active_frees, 0, __ATOMIC_RELAXED);
 	__atomic_compare_exchange_n(&own->active, &active, 0, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
 	return false;
@@ -311,6 +310,38 @@ static uint64_t copy_stack(void *to, uint64_t address, uint64_t n_max, uint32_t 
 	return copied > 0 ? (uint64_t)copied & ~UINT64_C(7) : 0;
 }
 
+/* Of the dynamic loader of glibc: where the main thread's stack began. */
+extern void *__libc_stack_end __attribute__((weak));
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t at;
+#if defined(__x86_64__)
+	__asm__("movq %%fs:0, %0" : "=r"(at));
+#elif defined(__aarch64__)
+	__asm__("mrs %0, tpidr_el0" : "=r"(at));
+#endif
+	return at;
+}
+
+static uint64_t up_to(uint64_t sp, uint64_t top, uint64_t n_bytes)
+{
+	return top > sp && top - sp < n_bytes ? (top - sp) & ~UINT64_C(7) : n_bytes;
+}
+
+/*
+ * Most stacks end earlier than the longest copy.  C libraries place the memory of a thread just
+ * above its stack.  On another stack, as that of a coroutine, these places say nothing: then the
+ * copy is longer than needed.
+ */
+static uint64_t useful_bytes(uint64_t sp, uint64_t n_bytes)
+{
+	n_bytes = up_to(sp, thread_pointer(), n_bytes);
+	if (&__libc_stack_end && __libc_stack_end)
+		n_bytes = up_to(sp, (uint64_t)__libc_stack_end + 64, n_bytes);
+	return n_bytes;
+}
+
 static uint64_t stack_bytes_wanted(void)
 {
 	uint64_t n = __atomic_load_n(&own->stack_bytes, __ATOMIC_RELAXED) & ~UINT64_C(7);
@@ -326,7 +357,7 @@ static uint64_t fill_alloc(struct allocformat_alloc *a, uint64_t stack_max, uint
 					   ((UINT64_C(1) << 31) - 1));
 #endif
 	uint64_t *after = (uint64_t *)(a + 1);
-	a->stack_bytes = copy_stack(after, a->reg[sp], stack_max, pid);
+	a->stack_bytes = copy_stack(after, a->reg[sp], useful_bytes(a->reg[sp], stack_max), pid);
 	after += a->stack_bytes / 8;
 	if (a->stack_bytes)
 		*after++ = a->stack_bytes;

@@ -16,8 +16,19 @@ struct alloc_ring_regs { uint64_t r[ALLOCFORMAT_N_REGS]; };
 /* Of this library: reached without the loader's table of addresses. */
 #pragma GCC visibility push(hidden)
 
-/* The head that the profiler writes to; before alloc_ring_open one that says dormant. */
-extern const struct allocformat_head *alloc_ring_head;
+/* At least a page of this machine. */
+#if defined(__x86_64__)
+#define ALLOC_RING_PAGE 4096u
+#else
+#define ALLOC_RING_PAGE ALLOCFORMAT_HEAD_BYTES
+#endif
+
+/* The head that the profiler writes to: at a fixed place, over which alloc_ring_open maps that of
+ * the memfd.  Until then it says dormant. */
+extern union alloc_ring_page {
+	struct allocformat_head head;
+	unsigned char bytes[ALLOC_RING_PAGE];
+} alloc_ring_page;
 
 /* Makes or finds the memory, once.  Failure leaves the library dormant for ever. */
 void alloc_ring_open(void);

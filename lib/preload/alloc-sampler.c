@@ -94,7 +94,7 @@ static __attribute__((noinline)) void probe_free(void *block)
 
 static uint64_t mean_now(void)
 {
-	const struct allocformat_head *h = alloc_ring_head;
+	const struct allocformat_head *h = &alloc_ring_page.head;
 	uint64_t mean = __atomic_load_n(&h->active, __ATOMIC_RELAXED) ? h->mean : probes_mean;
 	return mean ? mean : 1;
 }
@@ -194,7 +194,7 @@ static bool begin(struct alloc_sampler_thread *t, uint32_t recording)
 
 static void report(void *block, size_t n_bytes, const struct alloc_ring_regs *regs)
 {
-	bool is_tracked = alloc_live_add(block);
+	bool is_tracked = !alloc_sampler_wants_frees() || alloc_live_add(block);
 	probe_alloc(block, n_bytes, alloc_math_weight(n_bytes, mean_now()));
 	if (alloc_ring_is_read() && !alloc_ring_put_alloc(block, n_bytes, is_tracked, regs) &&
 	    is_tracked)

@@ -33,11 +33,18 @@ extern __thread struct alloc_sampler_thread alloc_sampler_thread
 /* 0: nobody listens, which is the only test that a dormant library makes. */
 static inline uint32_t alloc_sampler_recording(void)
 {
-	uint32_t active = __atomic_load_n(&alloc_ring_head->active, __ATOMIC_RELAXED);
+	uint32_t active = __atomic_load_n(&alloc_ring_page.head.active, __ATOMIC_RELAXED);
 	uint32_t probes = __atomic_load_n(&alloc_sampler_wanted.any, __ATOMIC_RELAXED);
 	if (__builtin_expect(!(active | probes), 1))
 		return 0;
 	return active ? active : ALLOC_SAMPLER_BY_PROBE;
+}
+
+/* Likewise for the ends of blocks. */
+static inline bool alloc_sampler_wants_frees(void)
+{
+	uint32_t active = __atomic_load_n(&alloc_ring_page.head.active_frees, __ATOMIC_RELAXED);
+	return active | __atomic_load_n(&alloc_sampler_wanted.any, __ATOMIC_RELAXED);
 }
 
 /* Is a block of this size to be sampled?  Only while there is a recording. */

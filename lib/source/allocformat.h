@@ -49,7 +49,8 @@ struct allocformat_head {
 	uint64_t mean;             /* bytes between two samples */
 	uint64_t seen_ns;          /* CLOCK_MONOTONIC: its last sign of life */
 	uint64_t tail;             /* bytes read so far */
-	uint64_t unused[10];
+	uint32_t active_frees;     /* the same number, if ends of blocks are wanted, too; or 0 */
+	uint32_t unused[19];
 
 	/* Written by the library. */
 	uint32_t lock;             /* id of the thread that writes; 0: none */

@@ -112,7 +112,7 @@ void allocring_close(struct allocring *r)
 
 /* Two profilers could not share the tail: the one that reads has a lock on the memfd, which ends
  * with it. */
-int allocring_start(struct allocring *r, uint64_t mean, uint32_t stack_bytes)
+int allocring_start(struct allocring *r, uint64_t mean, uint32_t stack_bytes, bool has_frees)
 {
 	struct allocformat_head *h = r->head;
 	uint32_t active = __atomic_load_n(&h->active, __ATOMIC_ACQUIRE);
@@ -128,6 +128,8 @@ int allocring_start(struct allocring *r, uint64_t mean, uint32_t stack_bytes)
 	/* Another number than before, neither 0 nor that of the probes. */
 	uint32_t number = (uint32_t)(now_ns >> 10) & 0x7ffffffe;
 	r->number = number == active || !number ? number + 1 : number;
+	r->has_frees = has_frees;
+	__atomic_store_n(&h->active_frees, has_frees ? r->number : 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->active, r->number, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -136,6 +138,7 @@ void allocring_stop(struct allocring *r)
 {
 	uint32_t number = r->number;
 	r->number = 0;
+	__atomic_store_n(&r->head->active_frees, 0, __ATOMIC_RELEASE);
 	__atomic_compare_exchange_n(&r->head->active, &number, 0, false, __ATOMIC_ACQ_REL,
 				    __ATOMIC_RELAXED);
 	flock(r->fd, LOCK_UN);
@@ -148,9 +151,10 @@ void allocring_tend(struct allocring *r, uint64_t now_ns)
 	uint32_t dormant = 0;
 	__atomic_store_n(&r->head->seen_ns, now_ns, __ATOMIC_RELAXED);
 	/* We were silent for too long. */
-	if (r->number)
-		__atomic_compare_exchange_n(&r->head->active, &dormant, r->number, false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	if (r->number &&
+	    __atomic_compare_exchange_n(&r->head->active, &dormant, r->number, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED) && r->has_frees)
+		__atomic_store_n(&r->head->active_frees, r->number, __ATOMIC_RELEASE);
 	if (!tid || tid != r->lock_tid || head != r->since_head) {
 		r->lock_tid = tid;
 		r->since_head = head;

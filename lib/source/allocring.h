@@ -26,6 +26,7 @@ struct allocring {
 	int fd;                          /* the memfd */
 	uint64_t device, inode;
 	uint32_t number;                 /* of this recording, in head->active; 0: none */
+	bool has_frees;
 	uint32_t lock_tid;             /* private: who had the lock at since_ns, */
 	uint64_t since_ns, since_head;   /* and where the head was */
 	bool is_bad;                     /* it holds something else: read no more */
@@ -43,8 +44,9 @@ int allocring_make(struct allocring *r, uint32_t data_bytes, struct err *e);
 int allocring_open(struct allocring *r, int fd);
 void allocring_close(struct allocring *r);
 
-/* Begins the recording: from now on the program writes.  -EBUSY: another profiler reads it. */
-int allocring_start(struct allocring *r, uint64_t mean, uint32_t stack_bytes);
+/* Begins the recording: from now on the program writes, with ends of blocks if has_frees.  -EBUSY:
+ * another profiler reads it. */
+int allocring_start(struct allocring *r, uint64_t mean, uint32_t stack_bytes, bool has_frees);
 void allocring_stop(struct allocring *r);
 
 /* Shows the program that it is still read, and frees the lock of a writer that does not go on. */

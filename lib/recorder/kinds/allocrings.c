@@ -118,7 +118,7 @@ static void open_ring(struct allocrings *a, uint32_t pid, const struct allocform
 		a->stats.n_bad++;
 		return;
 	}
-	if (allocring_start(&f.ring, a->mean, a->stack_bytes) < 0) {
+	if (allocring_start(&f.ring, a->mean, a->stack_bytes, a->has_frees) < 0) {
 		a->stats.n_busy++;
 		allocring_close(&f.ring);
 	} else if (a->found.n >= RINGS_MAX || !VEC_PUSH(&f.pids, pid) ||

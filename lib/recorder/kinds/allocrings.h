@@ -37,6 +37,7 @@ struct allocrings {
 	const struct log *log;
 	uint64_t mean;
 	uint32_t stack_bytes;
+	bool has_frees;                    /* ends of blocks are wanted */
 	struct allocring *commands;        /* borrowed; NULL: there is none */
 	VEC(struct allocrings_found) found;
 	struct idmap searched;             /* pid -> changes of its address space + 1 */

@@ -126,11 +126,12 @@ static int open_kind(struct kind_session *k, struct err *e)
 	allocrings_init(&a->rings, k->host, k->log);
 	a->rings.mean = a->mean;
 	a->rings.stack_bytes = stack_bytes(c);
+	a->rings.has_frees = a->is_heap;
 	a->notice_ms = NOTICE_MS_MIN;
 	if (!c->command_preload)
 		return 0;
 	struct allocring *ring = (struct allocring *)&c->command_preload->ring;
-	if (allocring_start(ring, a->mean, a->rings.stack_bytes) < 0)
+	if (allocring_start(ring, a->mean, a->rings.stack_bytes, a->is_heap) < 0)
 		return err_set(e, EBUSY, "another recorder uses the memory for samples");
 	a->rings.commands = ring;
 	return 0;

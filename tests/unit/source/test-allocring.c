@@ -40,7 +40,7 @@ static void open_ring(void)
 	allocring_make(&ring, BYTES, e);
 	data = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd,
 		    ALLOCFORMAT_HEAD_BYTES);
-	allocring_start(&ring, 4096, 1024);
+	allocring_start(&ring, 4096, 1024, true);
 }
 
 static void close_ring(void)
@@ -130,9 +130,9 @@ static void test_two_profilers(void)
 	open_ring();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", ring.fd);
 	tap_int(allocring_open(&other, open(path, O_RDWR | O_CLOEXEC)), 0, "opened again");
-	tap_int(allocring_start(&other, 1, 8), -EBUSY, "a ring has one reader");
+	tap_int(allocring_start(&other, 1, 8, false), -EBUSY, "a ring has one reader");
 	allocring_stop(&ring);
-	tap_int(allocring_start(&other, 1, 8), 0, "then the next one");
+	tap_int(allocring_start(&other, 1, 8, false), 0, "then the next one");
 	allocring_close(&other);
 	close_ring();
 }
