@@ -7,6 +7,7 @@
 #include "base/host.h"
 #include "event/evsdt.h"
 #include "proc/dsofile.h"
+#include "proc/memoryrights.h"
 #include "source/maps.h"
 
 #include <errno.h>
@@ -69,9 +70,11 @@ int probefiles_each(struct probefiles *f, pid_t pid, probefiles_fn *fn, void *ct
 	int r = host_read_process_file(f->host, id, "maps", &text, NULL);
 	if (r < 0) {
 		err_errno(e, -r, "cannot read the mappings of process %d", pid);
-		if (r == -EACCES || r == -EPERM)
-			err_hint(e, "it belongs to another user: run cprof as that user, or grant "
-				 "CAP_SYS_PTRACE");
+		if (r == -EACCES || r == -EPERM) {
+			struct memoryrights other;
+			memoryrights_read(f->host, id, &other);
+			memoryrights_hint(f->host, id, &other, true, e);
+		}
 		return r;
 	}
 	struct maps_entry m;

@@ -24,6 +24,10 @@ run as_nobody "$CPROF" record -o n.pb.gz -e "usdt:$prog:shop:order" -- true
 is "$status" 1 'an ordinary user: refused'
 like err 'CAP_PERFMON' 'an ordinary user: names the missing right'
 
+run as_nobody "$CPROF" list --probes "$$"
+is "$status" 1 'list of the probes of another user: refused'
+like err 'belongs to user 0: run cprof as that user' 'list of the probes of another user: names the remedy'
+
 # A file: two locations with a semaphore, each round once
 run "$CPROF" record -o o.pb.gz -e "usdt:$prog:shop:order/value=arg2,unit=bytes,label=kind:arg1,label=arg3,label=arg4,stack-size=1K/" \
 	-- "$prog" 200
