@@ -28,15 +28,19 @@ uint64_t evattr_user_regs(void)
 	return a ? a->perf_mask : 0;
 }
 
-bool evattr_place_regs(uint8_t *ret_sp, uint8_t *ret_pc)
+bool evattr_place_regs(struct callregs_numbers *ret)
 {
 	const struct arch *a = arch_native();
 	for (uint8_t i = 0; a && i < a->n_perf_regs; i++) {
 		if (a->perf_reg[i] == a->sp)
-			*ret_sp = i;
+			ret->sp = i;
 		if (a->perf_reg[i] == a->pc)
-			*ret_pc = i;
+			ret->pc = i;
+		if (a->perf_reg[i] == a->result)
+			ret->result = i;
 	}
+	for (unsigned i = 0; a && i < CALLREGS_ARGS; i++)
+		ret->arg[i] = a->perf_syscall_arg[i];
 	return a != NULL;
 }
 

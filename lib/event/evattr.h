@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "event/callregs.h"
+
 struct err;
 struct evspec;
 struct record_format;
@@ -54,8 +56,8 @@ enum evattr_callgraph evattr_callgraph_of(const struct evspec *s, const struct e
  * 0 where cprof cannot unwind. */
 uint64_t evattr_user_regs(void);
 
-/* Their bits that hold the stack pointer and the pc; false where cprof cannot unwind. */
-bool evattr_place_regs(uint8_t *ret_sp, uint8_t *ret_pc);
+/* Their numbers; false where cprof cannot unwind. */
+bool evattr_place_regs(struct callregs_numbers *ret);
 
 /* The attr of a sampling event: disabled, PERF_SAMPLE_IDENTIFIER|IP|TID|TIME|CPU|PERIOD|
  * STREAM_ID..., sample_id_all, clockid CLOCK_MONOTONIC.  All events of a session agree on what

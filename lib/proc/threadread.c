@@ -118,15 +118,15 @@ static int read_line(const struct host *h, const struct threadread *t, uint32_t 
 	return n < 0 ? (int)n : n ? 0 : -ESRCH;
 }
 
-/* Calls in which signals end the wait. */
-static bool is_interruptible(long syscall)
+/* Calls in which signals end the wait, or which wait for a child until it executes a program. */
+static bool is_never_disk(long syscall)
 {
 	static const long number[] = {
 		SYS_futex, SYS_clock_nanosleep, SYS_nanosleep, SYS_ppoll, SYS_pselect6,
 		SYS_epoll_pwait, SYS_wait4, SYS_waitid, SYS_accept4, SYS_recvfrom, SYS_recvmsg,
-		SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_restart_syscall,
+		SYS_clone, SYS_clone3, SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_restart_syscall,
 #ifdef SYS_pause
-		SYS_pause, SYS_poll, SYS_select, SYS_epoll_wait,
+		SYS_pause, SYS_poll, SYS_select, SYS_epoll_wait, SYS_vfork,
 #endif
 	};
 	for (size_t i = 0; i < sizeof(number) / sizeof(*number); i++)
@@ -139,7 +139,7 @@ static bool is_interruptible(long syscall)
 static bool is_disk(const struct host *h, const struct threadread *t, uint32_t tid)
 {
 	char text[512];
-	if (is_interruptible(t->call.syscall) ||
+	if (is_never_disk(t->call.syscall) ||
 	    read_guarded(h, t, tid, "stat", text, sizeof(text)) <= 0)
 		return false;
 	return threadread_state(text) == 'D';
@@ -172,8 +172,21 @@ static int check_line(const struct host *h, const struct threadread *t, uint32_t
 	return r < 0 ? r : strcmp(line, again) == 0 ? 0 : -EAGAIN;
 }
 
-int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct threadread_regs regs,
-		    struct threadread *t, struct record *ret_sample)
+/* Into t->reg.  Returns the mask. */
+static uint64_t pack_regs(struct threadread *t, const struct callregs_numbers *n)
+{
+	struct callregs r = { .mask = 0 };
+	if (t->call.syscall >= 0)
+		callregs_set_args(&r, n, t->call.arg);
+	callregs_set(&r, n->sp, t->call.sp);
+	callregs_set(&r, n->pc, t->call.pc);
+	callregs_pack(&r, t->reg);
+	return r.mask;
+}
+
+int threadread_look(const struct host *h, uint32_t pid, uint32_t tid,
+		    const struct callregs_numbers *regs, struct threadread *t,
+		    struct record *ret_sample)
 {
 	char line[LINE_BYTES_MAX] = "";
 	struct record r = {
@@ -199,11 +212,10 @@ int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct thr
 		if (code < 0)
 			return code;
 		t->is_waiting = true;
-		t->reg[regs.sp > regs.pc] = t->call.sp;
-		t->reg[regs.sp < regs.pc] = t->call.pc;
+		uint64_t mask = pack_regs(t, regs);
 		r.sample = (struct record_sample){
 			.ip = t->call.pc, .user_abi = PERF_SAMPLE_REGS_ABI_64, .user_regs = t->reg,
-			.user_regs_mask = UINT64_C(1) << regs.sp | UINT64_C(1) << regs.pc,
+			.user_regs_mask = mask,
 			.user_stack = n ? (const uint8_t *)t->stack : NULL,
 			.n_user_stack_bytes = n, .user_stack_size = stack_bytes(t),
 		};

@@ -11,17 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/callregs.h"
+
 struct host;
 struct record;
 
 /* Enough for most threads that wait.  For longer stacks see long_stack. */
 #define THREADREAD_STACK_BYTES 4096u
 #define THREADREAD_STACK_BYTES_MAX 65536u
-
-/* Bits of perf's registers (asm/perf_regs.h) that hold the stack pointer and the pc. */
-struct threadread_regs {
-	uint8_t sp, pc;
-};
 
 /* What a thread that waits is doing in the kernel. */
 struct threadread_call {
@@ -41,7 +38,7 @@ struct threadread {
 	/* Private: the open files of one process, and what the record borrows. */
 	uint32_t open_pid;      /* 0: none */
 	int task_fd;
-	uint64_t reg[2];
+	uint64_t reg[CALLREGS_MAX];
 	uint64_t stack[THREADREAD_STACK_BYTES_MAX / 8];
 };
 
@@ -51,8 +48,9 @@ struct threadread {
  * ran in between is looked at again, a few times.  -errno: -ESRCH or -ENOENT if it has ended,
  * -EACCES or -EPERM if it may not be read, -EAGAIN if it kept changing.
  */
-int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct threadread_regs regs,
-		    struct threadread *t, struct record *ret_sample);
+int threadread_look(const struct host *h, uint32_t pid, uint32_t tid,
+		    const struct callregs_numbers *regs, struct threadread *t,
+		    struct record *ret_sample);
 
 /* Reads the stack of a thread that does not run, from sp upwards, into t->stack: the number of
  * bytes, up to THREADREAD_STACK_BYTES_MAX with long_stack. */

@@ -261,12 +261,10 @@ int snapshot_threads_take(struct snapshot *s, const struct snapshot_threads *o, 
 	struct take t = { .s = s, .o = o };
 	snapshot_begin(s);
 	t.arch = s->engine->walk.user.arch;
-	if (!t.arch || !evattr_place_regs(&t.sp, &t.pc))
+	if (!t.arch || !evattr_place_regs(&t.regs))
 		return err_set(e, EOPNOTSUPP, "cprof cannot unwind stacks of this architecture");
 	while (t.arch->perf_reg[t.fp] != t.arch->fp)
 		t.fp++;
-	while (t.arch->perf_reg[t.result] != t.arch->result)
-		t.result++;
 	threadscan_init(&t.scan, o->host, &o->limits);
 	int r = take(&t, e);
 	waitclock_done(&t.clock);

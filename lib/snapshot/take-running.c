@@ -121,8 +121,8 @@ static void take_stopped(struct take *t)
 		bool is_running = thread->look == THREADSCAN_RUNNING;
 		if (!thread->has_details)
 			thread->call = (struct threadread_call){ .syscall = -1 };
-		thread->call.sp = reg_of(reg, t->sp);
-		thread->call.pc = reg_of(reg, t->pc);
+		thread->call.sp = reg_of(reg, t->regs.sp);
+		thread->call.pc = reg_of(reg, t->regs.pc);
 		thread->look = is_running ? THREADSCAN_STOPPED : THREADSCAN_STILL;
 	}
 }

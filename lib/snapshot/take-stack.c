@@ -14,44 +14,28 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
-/* Registers that are known, by perf's numbers. */
-struct known { uint64_t mask, value[64]; };
-
-static void set_known(struct known *k, uint8_t number, uint64_t value)
+static struct callregs known_of(const struct take *t, const struct threadscan_thread *thread)
 {
-	k->mask |= UINT64_C(1) << number;
-	k->value[number] = value;
-}
-
-/* The arguments of a system call are still where the program has put them.  One of them may be the
- * return address: that of vfork is nowhere else on x86-64.  A register that will have the result is
- * left out, because there the unwinder would take an argument for a result. */
-static struct known known_of(const struct take *t, const struct threadscan_thread *thread)
-{
-	struct known k = { .mask = 0 };
-	for (unsigned i = 0; i < 3 && thread->call.syscall >= 0 && !thread->stop; i++)
-		if (t->arch->perf_syscall_arg[i] != t->result)
-			set_known(&k, t->arch->perf_syscall_arg[i], thread->call.arg[i]);
-	set_known(&k, t->sp, thread->call.sp);
-	set_known(&k, t->pc, thread->call.pc);
+	struct callregs k = { .mask = 0 };
+	if (thread->call.syscall >= 0 && !thread->stop)
+		callregs_set_args(&k, &t->regs, thread->call.arg);
+	callregs_set(&k, t->regs.sp, thread->call.sp);
+	callregs_set(&k, t->regs.pc, thread->call.pc);
 	return k;
 }
 
 static struct record sample_of(struct take *t, const struct threadscan_thread *thread,
-			       const struct known *known, const uint8_t *stack, uint32_t n_bytes)
+			       const struct callregs *known, const uint8_t *stack, uint32_t n_bytes)
 {
 	const uint64_t *all = known ? NULL : take_regs(t, thread);
-	struct known own = known ? *known : known_of(t, thread);
-	size_t n = 0;
-	for (unsigned i = 0; i < 64 && !all; i++)
-		if (own.mask >> i & 1)
-			t->value[n++] = own.value[i];
+	struct callregs own = known ? *known : known_of(t, thread);
+	callregs_pack(&own, t->value);
 	return (struct record){
 		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .has_time = true,
 		.time_ns = t->scan.to_ns, .pid = t->scan.processes.v[thread->process].pid,
 		.tid = thread->tid, .cpu = UINT32_MAX,
 		.sample = {
-			.ip = own.value[t->pc], .user_abi = PERF_SAMPLE_REGS_ABI_64,
+			.ip = own.value[t->regs.pc], .user_abi = PERF_SAMPLE_REGS_ABI_64,
 			.user_regs = all ? all : t->value,
 			.user_regs_mask = all ? evattr_user_regs() : own.mask,
 			.user_stack = n_bytes ? stack : NULL, .n_user_stack_bytes = n_bytes,
@@ -78,13 +62,13 @@ static void unwind_interrupted(struct take *t, const struct threadscan_thread *t
 			       struct procs_process *p, unsigned depth, struct snapshot_stack *io)
 {
 	struct snapshot_stack inner = *io, outer;
-	struct known k = { .mask = 0 };
+	struct callregs k = { .mask = 0 };
 	uint32_t n = depth < INTERRUPTED_MAX ? read_long(t, thread, inner.sp) : 0;
 	if (!n)
 		return;
-	set_known(&k, t->sp, inner.sp);
-	set_known(&k, t->pc, inner.pc);
-	set_known(&k, t->fp, inner.fp);
+	callregs_set(&k, t->regs.sp, inner.sp);
+	callregs_set(&k, t->regs.pc, inner.pc);
+	callregs_set(&k, t->fp, inner.fp);
 	struct record r = sample_of(t, thread, &k, t->long_stack, n);
 	snapshot_unwind(t->s, p, &r, &outer);
 	if (outer.is_interrupted)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "event/callregs.h"
 #include "snapshot/snapshot-threads.h"
 #include "snapshot/threadscan.h"
 #include "snapshot/threadstop.h"
@@ -30,8 +31,9 @@ struct take {
 	bool is_long;                   /* more than the first copy was needed for the last stack */
 	struct threadstop stopped;      /* see take_regs */
 	const struct arch *arch;
-	uint8_t sp, pc, fp, result;     /* perf's numbers of registers */
-	uint64_t value[64];             /* of the present sample */
+	struct callregs_numbers regs;
+	uint8_t fp;                     /* perf's number of the frame pointer */
+	uint64_t value[CALLREGS_MAX];   /* of the present sample */
 };
 
 /* Is it one of those that were requested? */

@@ -45,13 +45,13 @@ static void make_machine(void)
 static void look(const uint8_t *data, size_t size)
 {
 	static struct threadread t;
-	struct threadread_regs regs = { .sp = size & 1 ? 31 : 7, .pc = size & 1 ? 32 : 3 };
+	struct callregs_numbers regs = { .sp = size & 1 ? 31 : 7, .pc = size & 1 ? 32 : 3 };
 	struct threadread_times times;
 	struct record r;
 	make_machine();
 	fuzzdir_put("proc/7/text", bytes_of(data, size));
 	t.has_records = size & 2;
-	int code = threadread_look(&host, 7, 7, regs, &t, &r);
+	int code = threadread_look(&host, 7, 7, &regs, &t, &r);
 	if (code == 0 && t.is_waiting) {
 		assert(r.sample.n_user_stack_bytes <= sizeof(t.stack));
 		assert(!r.sample.n_user_stack_bytes == !r.sample.user_stack);

@@ -65,12 +65,16 @@ attached() {
 	in_order "attached $1" a.pb.gz
 }
 
+# Its child waits for a CPU there, too.
+vfork_waits() {
+	launched "$1"
+	profile "launched $1: the parent waits in vfork, and for no disk" l.off-cpu.pb.gz \
+		"$(near vforks "part(lambda r: 'vforks' in r[0] and r[2]['pid'] == pid('vforks', 'out') and r[2]['state'] != 'disk')")"
+}
+
 # What they waited for, in the profile that was just recorded.
 places() {
-	launched root
-	# Its child waits for a CPU there, too.
-	profile 'the parent waits in vfork' l.off-cpu.pb.gz \
-		"$(near vforks "part(lambda r: 'vforks' in r[0] and r[2]['pid'] == pid('vforks', 'out'))")"
+	vfork_waits root
 	profile 'threads that are stopped are blocked, where they were' l.off-cpu.pb.gz \
 		"$(near stopped "path('schedule', 'do_signal_stop') and cum('spins_on') - part(lambda r: r[2]['state'] == 'preempted' and 'spins_on' in r[0])")"
 	profile 'stacks that are longer than their copy' l.off-cpu.pb.gz "cum('large') > 0" \
@@ -115,7 +119,7 @@ attempts 3 one_cpu
 attempts 3 attached root
 if is_root; then
 	paranoid 2
-	attempts 3 launched nobody
+	attempts 3 vfork_waits nobody
 	attempts 3 attached nobody
 else
 	skip 'without privileges' 'needs root'

@@ -225,7 +225,8 @@ static void give_poll(const struct round *p, const struct polled_thread *t,
 	struct kind_cpu_waits *w = &((struct kind_cpu *)p->session->state)->waits;
 	struct record r = record_of(p, PERF_RECORD_SAMPLE, t->pid, t->tid);
 	bool is_seen = w->can_look &&
-		       threadread_look(p->session->host, t->pid, t->tid, w->regs, w->look, &r) == 0;
+		       threadread_look(p->session->host, t->pid, t->tid, &w->regs, w->look,
+				       &r) == 0;
 	r.event = w->event;
 	kind_cpu_waits_add_look(w, p->engine, &r, &(struct waits_look){
 		.from_ns = p->now_ns, .is_poll = true, .since_ns = t->since_ns,

@@ -326,7 +326,7 @@ static int look_once(struct kind_session *k, struct engine *g, uint32_t pid, uin
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
 	struct record r;
-	int code = threadread_look(k->host, pid, tid, w->regs, w->look, &r);
+	int code = threadread_look(k->host, pid, tid, &w->regs, w->look, &r);
 	if ((code == -EACCES || code == -EPERM) && !w->was_denied) {
 		w->was_denied = true;
 		log_line(k->log, LOG_WARN, "waits: the stacks of waiting threads of process %u may "
@@ -413,7 +413,7 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 	if (!c->waits.look)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	memcpy(g->waits.code, c->waits.code, sizeof(g->waits.code));
-	c->waits.can_look = evattr_place_regs(&c->waits.regs.sp, &c->waits.regs.pc);
+	c->waits.can_look = evattr_place_regs(&c->waits.regs);
 	g->waits.min_ns = k->config->off_cpu_min_ns;
 	g->waits.wants_holders = k->config->locks && !c->waits.only_polls;
 	g->waits.is_thinned = c->waits.switches.rate.period > 1;

@@ -38,7 +38,7 @@ struct kind_cpu_waits {
 	struct kind_cpu_polls *polls;   /* NULL: it has not started */
 	bool only_looks;                /* stacks come from /proc */
 	bool can_look, was_denied, is_reading;
-	struct threadread_regs regs;
+	struct callregs_numbers regs;
 	struct waits_code code[WAITS_CODE_MAX];
 	struct kind_cpu_thin switches, wakes;
 	bool in_bursts;                 /* kind-cpu-thin.c */

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct threadread_regs x86 = { .sp = 7, .pc = 8 };
+static const struct callregs_numbers x86 = { .sp = 7, .pc = 8, .arg = { 5, 4, 3 } };
 
 static void test_lines(void)
 {
@@ -70,33 +70,35 @@ static void test_threads(const struct host *h)
 	struct record r;
 	pthread_t thread;
 	uint32_t pid = (uint32_t)getpid();
-	tap_int(threadread_look(h, pid, pid, x86, &t, &r), -EAGAIN, "this thread goes on");
+	tap_int(threadread_look(h, pid, pid, &x86, &t, &r), -EAGAIN, "this thread goes on");
 	tap_ok(!t.is_waiting && !r.sample.user_regs, "so it is not waiting");
-	tap_int(threadread_look(h, pid, 999999999, x86, &t, &r), -ENOENT, "there is no such one");
-	tap_int(threadread_look(h, 999999999, 1, x86, &t, &r), -ESRCH, "nor such a process");
+	tap_int(threadread_look(h, pid, 999999999, &x86, &t, &r), -ENOENT, "there is no such one");
+	tap_int(threadread_look(h, 999999999, 1, &x86, &t, &r), -ESRCH, "nor such a process");
 	pthread_create(&thread, NULL, wait_in_thread, NULL);
 	int code = 0;
 	for (int i = 0; i < 1000; i++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 		uint32_t tid = (uint32_t)__atomic_load_n(&waiting_tid, __ATOMIC_ACQUIRE);
-		code = tid ? threadread_look(h, pid, tid, x86, &t, &r) : -EAGAIN;
+		code = tid ? threadread_look(h, pid, tid, &x86, &t, &r) : -EAGAIN;
 		if (code == 0 && t.is_waiting && t.call.syscall != SYS_futex)
 			break;
 	}
 	tap_int(code, 0, "another one");
 	tap_ok(t.is_waiting && !t.is_disk, "it waits");
-	tap_ok(r.sample.user_regs_mask == 0x180 && r.sample.user_regs[1] == r.sample.ip,
-	       "two registers, in the order of their numbers");
+	tap_ok(r.sample.user_regs_mask == 0x1b8 && r.sample.user_regs[4] == r.sample.ip &&
+		       r.sample.user_regs[2] == t.call.arg[0] &&
+		       r.sample.user_regs[0] == t.call.arg[2],
+	       "its registers and those of the arguments, in the order of their numbers");
 	tap_ok(r.sample.n_user_stack_bytes > 64 &&
 		       r.sample.n_user_stack_bytes <= THREADREAD_STACK_BYTES &&
 		       r.sample.user_stack, "the start of its stack");
 	tap_ok(t.from_ns < t.to_ns && r.time_ns == t.to_ns, "two times");
 	tap_int((long long)r.tid, waiting_tid, "its id");
 	t.long_stack = true;
-	tap_int(threadread_look(h, pid, (uint32_t)waiting_tid, x86, &t, &r), 0, "more of it");
+	tap_int(threadread_look(h, pid, (uint32_t)waiting_tid, &x86, &t, &r), 0, "more of it");
 	tap_ok(r.sample.n_user_stack_bytes > 2 * THREADREAD_STACK_BYTES, "up to its root");
 	t.has_records = true;
-	tap_int(threadread_look(h, pid, (uint32_t)waiting_tid, x86, &t, &r), 0,
+	tap_int(threadread_look(h, pid, (uint32_t)waiting_tid, &x86, &t, &r), 0,
 		"where records tell whether it moves, it is read once");
 	tap_ok(t.is_waiting, "and waits");
 	uint64_t sp = t.call.sp;
