@@ -58,7 +58,7 @@ static bool add_note(Elf *elf, uint64_t base, const struct evnote *note, struct 
 
 static int add_notes(Elf *elf, uint64_t base, size_t n_bytes, struct evsdt *to)
 {
-	struct bytes notes = bytes_of(to->notes, n_bytes);
+	struct bytes notes = bytes_of(n_bytes ? (const void *)to->notes : "", n_bytes);
 	struct evnote note;
 	while (evnote_next(&notes, &note)) {
 		if (to->locations.n == LOCATIONS_MAX) {

@@ -34,11 +34,12 @@ assert (n > j["functions_unknown"] and j["functions_of"] == "php " + sys.argv[1]
 	mkfifo in.keep
 	exec 9<>in.keep
 	waits_before=$pid
+	rm -f ready.keep
 	"$php" -n "$P/phpwaits.php" own.json <in.keep >ready.keep 9>&- &
 	pid=$!
 	tap_pids="$tap_pids $pid"
 	wait_for 60 grep -q ready ready.keep
-	wait_for 60 grep -Eq 'pipe|^0$' "/proc/$pid/wchan"
+	wait_for 60 grep -q '^State:.*sleeping' "/proc/$pid/status"
 	run "$CPROF" snapshot -p "$pid" --json
 	check "$version: all functions of a thread that waits, with files and lines" \
 		"$CPROF_SOURCE_ROOT/tests/vmwaits.py" php:: own.json out 'equal == 1 and not others' \

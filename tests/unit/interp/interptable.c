@@ -105,11 +105,12 @@ enum interp_quality interptable_sample(struct interp_samples *s, struct interp_f
 	const struct unwind_frame f[2] = {
 		{ .pc = 0x400000, .sp = 0x7000, .flags = UNWIND_FRAME_EXACT }, { .sp = 0x7008 },
 	};
-	const uint64_t slot = CODE(function) + off / 8 * 8 + 2;
+	static uint64_t slot;   /* the sample may be read after this call */
 	struct stack_regs_walk walk = {
 		.rules = &rules, .user = &user, .frame = f, .n = 2, .stack_at = 0x7000,
 		.stack = (const uint8_t *)&slot, .n_stack_bytes = sizeof(slot),
 	};
+	slot = CODE(function) + off / 8 * 8 + 2;
 	walk.regs.r[R15] = interptable_is_calling ? 0 : CODE(function) + off;
 	walk.regs.r[R12] = CODE(function);
 	walk.regs.r[RBX] = FRAME(depth);
