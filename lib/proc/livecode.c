@@ -47,7 +47,8 @@
 #define UNKNOWN_N 64u
 #define RECENT_N LIVEPIECES_PROVE_MAX
 #define RECENT_TICKS 8u
-#define PROMPT_NS 10000000u
+#define PROMPT_NS 10000000u             /* without epochs */
+#define EPOCH_PROMPT_NS 100000000u
 #define UNKNOWN_PART 20u                /* of the addresses: reported if more are unknown */
 
 enum state { NEW, OPEN, REFUSED, ENDED };
@@ -439,9 +440,10 @@ static bool name_pc(struct livecode_process *p, struct livepiece *at, uint64_t p
 /* Since when at least the code has been there, which was read just now. */
 static uint64_t from_of(struct livecode_process *p, const struct runtime_code *c)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-	uint64_t from_ns = c->serial && now_ns > PROMPT_NS ? now_ns - PROMPT_NS : 0;
 	read_epoch(p, true);
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t prompt_ns = p->has_epoch ? EPOCH_PROMPT_NS : PROMPT_NS;
+	uint64_t from_ns = c->serial && now_ns > prompt_ns ? now_ns - prompt_ns : 0;
 	return c->serial && p->epoch_ns > from_ns ? p->epoch_ns : from_ns;
 }
 
