@@ -49,6 +49,7 @@
 #define RECENT_TICKS 8u
 #define PROMPT_NS 10000000u             /* without epochs */
 #define EPOCH_PROMPT_NS 100000000u
+#define EPOCH_CALM_NS 1000000000u
 #define UNKNOWN_PART 20u                /* of the addresses: reported if more are unknown */
 
 enum state { NEW, OPEN, REFUSED, ENDED };
@@ -337,6 +338,9 @@ static void prove(struct livecode_process *p, struct livepiece *at[LIVEPIECES_PR
 {
 	uint64_t tick = p->all->tick;
 	read_epoch(p, false);
+	/* of a program that has just ended, if it has not used memory of code again lately */
+	p->pieces.keeps_unreadable = p->has_epoch &&
+				     clock_monotonic_ns() - p->epoch_ns > EPOCH_CALM_NS;
 	n = add_recent(p, at, n);
 	livepieces_prove(&p->pieces, &p->memory, at, n, tick);
 }

@@ -196,6 +196,8 @@ static size_t prove_some(struct livepieces *s, const struct runtime_memory *memo
 	for (size_t i = 0; i < n; i++)
 		n_bytes[i] = add_piece(&p, &s->code.v[at[i]->code].c, &p.now[i * EACH]);
 	long n_read = memory->read(memory->ctx, p.local, p.n_local, p.remote, p.n_remote);
+	if (n_read < 0 && s->keeps_unreadable)
+		return n;
 	for (size_t i = 0; i < n; i++) {
 		n_read -= n_bytes[i];
 		struct livepiece_code *c = &s->code.v[at[i]->code];

@@ -42,6 +42,7 @@ struct livepieces {
 	/* The caller's tick in which the memory of code may last have been used for other code.
 	 * What was not proven since then was gone at that time. */
 	uint64_t epoch_tick;
+	bool keeps_unreadable;          /* the caller's: code stays if no memory can be read */
 	VEC(struct livepiece) piece;    /* sorted, not overlapping */
 	VEC(struct livepiece_code) code;
 	VEC(uint32_t) free_code;        /* private: unused elements of code */

@@ -226,6 +226,26 @@ static void between(void)
 	stop();
 }
 
+/* The last samples of a program are read when its memory is gone. */
+static void gone(void)
+{
+	const uint64_t pc[] = { HOTSPOTVM_CODE + 0x81 };
+	for (unsigned int unloads = 0; unloads < 2; unloads++) {
+		start(1 << 20);
+		tick();
+		tap_str(at(pc[0], soon()), "1 pack.Outer.run", "code of a program that will end");
+		put(HOTSPOTVM_UNLOADED, unloads, 8);
+		tick();
+		mprotect(place(HOTSPOTVM_BASE), HOTSPOTVM_BYTES, PROT_NONE);
+		livecode_tick(live, clock_monotonic_ns());
+		livecode_prove(process, pc, 1);
+		tap_str(at(pc[0], soon()), unloads ? "-" : "1 pack.Outer.run",
+			unloads ? "which has just unloaded classes" : "the name is the last one");
+		mprotect(place(HOTSPOTVM_BASE), HOTSPOTVM_BYTES, PROT_READ | PROT_WRITE);
+		stop();
+	}
+}
+
 /* A class is unloaded between a sample and the first look at its code. */
 static void unloaded(void)
 {
@@ -377,6 +397,7 @@ int main(void)
 		replaced();
 		between();
 		unloaded();
+		gone();
 		reloaded();
 		late();
 		ends();
