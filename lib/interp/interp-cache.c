@@ -97,11 +97,11 @@ static void try_open(struct interp_cache *c, struct interp_cache_entry *e,
 	if (r == 0) {
 		set_process(c, e, process);
 		e->number = ++c->n_opened;
+		refused_remove(&c->refused, p->pid);
 	}
+	/* a process that has ended since stays refused */
 	if (e->is_refused)
 		refused_add_err(&c->refused, p->pid, &why);
-	else
-		refused_remove(&c->refused, p->pid);
 	c->is_final |= e->is_refused && !e->is_starting;
 }
 

@@ -60,6 +60,7 @@ struct livecode_process {
 	uint64_t start_ns;
 	enum state state;
 	uint32_t n_tries;
+	bool is_denied;                 /* its memory may not be read */
 	uint64_t tried_ns;
 	uint64_t n_samples;             /* before it is OPEN */
 	const struct runtime *runtime;
@@ -95,8 +96,10 @@ struct livecode {
 static long read_memory(void *ctx, const struct iovec *local, size_t n_local,
 			const struct iovec *remote, size_t n_remote)
 {
-	const struct livecode_process *p = ctx;
-	return remotemem_read(p->all->host->memory, p->pid, local, n_local, remote, n_remote);
+	struct livecode_process *p = ctx;
+	long r = remotemem_read(p->all->host->memory, p->pid, local, n_local, remote, n_remote);
+	p->is_denied |= r == -EPERM;
+	return r;
 }
 
 static struct runtime_code_source source_of(const struct livecode_process *p)
@@ -230,10 +233,10 @@ static void refuse(struct livecode_process *p, enum runtime_code_result why, boo
 	l->stats.n_refused += p->n_samples;
 	if (why == RUNTIME_CODE_UNSUPPORTED)
 		explain_version(p, &e);
-	else if (!has_file)
+	else if (!has_file && !p->is_denied)
 		err_set(&e, EACCES, "the file of %s cannot be read", p->runtime->name);
-	else
-		memoryrights_explain(l->host, p->pid, &e);
+	else if (memoryrights_explain(l->host, p->pid, &e) == -ESRCH)
+		return;
 	refused_add_err(&l->refused, p->pid, &e);
 }
 
@@ -256,7 +259,7 @@ void livecode_open(struct livecode_process *p, const struct runtime *runtime, st
 		if (r == RUNTIME_CODE_OK) {
 			p->state = OPEN;
 			l->stats.n_programs++;
-		} else if (++p->n_tries >= RETRIES_MAX) {
+		} else if (++p->n_tries >= RETRIES_MAX || p->is_denied) {
 			/* until then the program may just have been starting */
 			refuse(p, r, c);
 		}

@@ -113,6 +113,8 @@ int memoryrights_explain(const struct host *h, uint32_t pid, struct err *e)
 {
 	struct memoryrights other;
 	memoryrights_read(h, pid, &other);
+	if (other.uid == UINT32_MAX)
+		return err_set(e, ESRCH, "it has ended");
 	err_set(e, EPERM, "its memory may not be read");
 	memoryrights_hint(h, pid, &other, false, e);
 	return -EPERM;
