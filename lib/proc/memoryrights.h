@@ -23,8 +23,8 @@ void memoryrights_read(const struct host *h, uint32_t pid, struct memoryrights *
 void memoryrights_hint(const struct host *h, uint32_t pid, const struct memoryrights *other,
 		       bool needs_files, struct err *e);
 
-/* Sets e: the memory of process pid may not be read, and what is missing.  Returns -EPERM, or -ESRCH
- * if it has ended. */
+/* Sets e: the memory of process pid may not be read, and what is missing.  Returns -EPERM, or
+ * -ESRCH if it has ended. */
 int memoryrights_explain(const struct host *h, uint32_t pid, struct err *e);
 
 #endif
