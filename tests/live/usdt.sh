@@ -96,6 +96,19 @@ echo >&3
 wait "$target"
 like prog.keep '^semaphore 0$' 'the program sees that, too'
 
+# recorded_orders NAME: the program that waits has its 50 orders in a recording of it
+recorded_orders() {
+	background "$CPROF" record -p "$target" -e usdt:shop:order/value=arg2,stack-size=1K/ -o o.pb.gz
+	recorder=$pid
+	wait_for 10 semaphore '== 2'
+	echo >&3
+	wait_for 10 grep -q '^used' prog.keep
+	kill -TERM "$recorder"
+	wait "$recorder"
+	profile "$1" o.pb.gz 'n == 50' 'total == 1000 * 50 * 51 // 2'
+	rm -f o.pb.gz
+}
+
 # Files that have no name here: of another mount namespace, and deleted
 cp "$prog" gone.keep
 strip gone.keep 2>/dev/null
@@ -105,14 +118,7 @@ mount -t tmpfs none "$1" && cp "$2" "$1/hidden" && exec "$1/hidden" 50 wait
 END
 if unshare -m true 2>/dev/null; then
 	begin unshare -m sh inside.keep "$PWD/mount.keep" gone.keep
-	background "$CPROF" record -p "$target" -e usdt:shop:order/value=arg2,stack-size=1K/ -o m.pb.gz
-	recorder=$pid
-	wait_for 10 semaphore '== 2'
-	echo >&3
-	wait_for 10 grep -q '^used' prog.keep
-	kill -TERM "$recorder"
-	wait "$recorder"
-	profile 'a stripped file in another mount namespace' m.pb.gz 'n == 50' 'total == 1000 * 50 * 51 // 2'
+	recorded_orders 'a stripped file in another mount namespace'
 	run "$CPROF" list --probes "$target"
 	like out '^Probes of .*/hidden$' 'list shows probes of another mount namespace'
 	echo >&3
@@ -122,14 +128,7 @@ else
 fi
 begin "$PWD/gone.keep" 50 wait
 rm gone.keep
-background "$CPROF" record -p "$target" -e usdt:shop:order/value=arg2,stack-size=1K/ -o d.pb.gz
-recorder=$pid
-wait_for 10 semaphore '== 2'
-echo >&3
-wait_for 10 grep -q '^used' prog.keep
-kill -TERM "$recorder"
-wait "$recorder"
-profile 'a deleted file' d.pb.gz 'n == 50' 'total == 1000 * 50 * 51 // 2'
+recorded_orders 'a deleted file'
 echo >&3
 wait "$target"
 
