@@ -24,9 +24,9 @@ static _Atomic uint64_t *slot_of(uint64_t hash, unsigned k)
 }
 
 /* A counter that has reached its end stays there. */
-static void count(uint64_t hash, int by)
+static void count(const void *block, int by)
 {
-	_Atomic uint8_t *f = &alloc_live_filter[hash >> (64 - ALLOC_LIVE_FILTER_BITS)];
+	_Atomic uint8_t *f = &alloc_live_filter[alloc_live_filter_place(block)];
 	uint8_t old = atomic_load(f);
 	while (old != UINT8_MAX && !(by < 0 && old == 0) &&
 	       !atomic_compare_exchange_weak(f, &old, (uint8_t)(old + by)))
@@ -44,7 +44,7 @@ bool alloc_live_add(const void *block)
 		uint64_t none = 0;
 		if (!atomic_compare_exchange_strong(slot_of(hash, k), &none, (uint64_t)block))
 			continue;
-		count(hash, 1);
+		count(block, 1);
 		return true;
 	}
 	return false;
@@ -58,7 +58,7 @@ bool alloc_live_take(const void *block)
 		if (atomic_load_explicit(slot_of(hash, k), memory_order_relaxed) != own ||
 		    !atomic_compare_exchange_strong(slot_of(hash, k), &own, 0))
 			continue;
-		count(hash, -1);
+		count(block, -1);
 		return true;
 	}
 	return false;

@@ -22,10 +22,18 @@ static inline uint64_t alloc_live_hash(const void *block)
 	return ((uint64_t)block << 8 >> 12) * 0x9e3779b97f4a7c15u;
 }
 
+/* Neighbouring blocks are neighbours in the filter, so that it takes a small part of the cache: one
+ * counter for 64 bytes, one cache line for a page. */
+static inline unsigned alloc_live_filter_place(const void *block)
+{
+	uint64_t a = (uint64_t)block;
+	return (unsigned)(a >> 6 ^ a >> 21) & ((1u << ALLOC_LIVE_FILTER_BITS) - 1);
+}
+
 /* False: it is certainly not in the table. */
 static inline bool alloc_live_may_have(const void *block)
 {
-	unsigned i = alloc_live_hash(block) >> (64 - ALLOC_LIVE_FILTER_BITS);
+	unsigned i = alloc_live_filter_place(block);
 	return atomic_load_explicit(&alloc_live_filter[i], memory_order_relaxed) != 0;
 }
 
