@@ -182,70 +182,68 @@ static void *boot_pvalloc(size_t n)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-/* While nobody listens, a hook is one test and a jump: the rest is in a function of its own, so
- * that the hook needs no frame. */
-#define RECORDED static __attribute__((noinline))
+/* While nobody listens, a hook is a test and a jump; a block that is not sampled is counted before
+ * it is allocated, so that the hook needs no frame.  The rest is in functions of their own. */
+#define RARE static __attribute__((noinline, cold))
 
-/* Counts a block, which may be NULL, once somebody listens. */
-static inline void *counted(void *block, size_t n_bytes, uint32_t recording)
+static inline bool passes(size_t n_bytes)
 {
-	if (alloc_sampler_is_due(recording, n_bytes))
-		alloc_sampler_take(block, n_bytes, recording);
+	return alloc_sampler_is_idle() || __builtin_expect(alloc_sampler_passes(n_bytes), 1);
+}
+
+static inline void *taken(void *block, size_t n_bytes)
+{
+	alloc_sampler_take(block, n_bytes);
 	return block;
 }
 
-RECORDED void *malloc_recorded(size_t n, uint32_t recording)
+RARE void *malloc_taken(size_t n)
 {
-	return counted(real.malloc(n), n, recording);
+	return taken(real.malloc(n), n);
 }
 
 EXPORT void *malloc(size_t n)
 {
-	uint32_t recording = alloc_sampler_recording();
-	return __builtin_expect(!recording, 1) ? real.malloc(n) : malloc_recorded(n, recording);
+	return passes(n) ? real.malloc(n) : malloc_taken(n);
 }
 
-RECORDED void *calloc_recorded(size_t n, size_t each, uint32_t recording)
+RARE void *calloc_taken(size_t n, size_t each)
 {
-	return counted(real.calloc(n, each), n * each, recording);
+	return taken(real.calloc(n, each), n * each);
 }
 
 EXPORT void *calloc(size_t n, size_t each)
 {
-	uint32_t recording = alloc_sampler_recording();
-	return __builtin_expect(!recording, 1) ? real.calloc(n, each)
-					       : calloc_recorded(n, each, recording);
+	return passes(n * each) ? real.calloc(n, each) : calloc_taken(n, each);
 }
 
-RECORDED void free_recorded(void *block)
+RARE void free_sampled(void *block)
 {
-	alloc_sampler_freed(block);
+	alloc_sampler_end(block);
 	real.free(block);
 }
 
 EXPORT void free(void *block)
 {
-	if (__builtin_expect(!alloc_sampler_wants_frees(), 1))
+	if (!alloc_sampler_wants_frees() || __builtin_expect(!alloc_live_may_have(block), 1))
 		real.free(block);
 	else
-		free_recorded(block);
+		free_sampled(block);
 }
 
-RECORDED void *realloc_recorded(void *block, size_t n, uint32_t recording)
+RARE void *realloc_recorded(void *block, size_t n)
 {
 	bool was_sampled = alloc_sampler_wants_frees() && alloc_sampler_suspend(block);
 	void *moved = real.realloc(block, n);
 	/* realloc(p, 0) may have freed the block */
 	if (!moved && was_sampled && n)
 		alloc_sampler_restore(block);
-	return counted(moved, n, recording);
+	return alloc_sampler_passes(n) ? moved : taken(moved, n);
 }
 
 EXPORT void *realloc(void *block, size_t n)
 {
-	uint32_t recording = alloc_sampler_recording();
-	return __builtin_expect(!recording, 1) ? real.realloc(block, n)
-					       : realloc_recorded(block, n, recording);
+	return alloc_sampler_is_idle() ? real.realloc(block, n) : realloc_recorded(block, n);
 }
 
 EXPORT void *reallocarray(void *block, size_t n, size_t each)
@@ -259,52 +257,43 @@ EXPORT void *reallocarray(void *block, size_t n, size_t each)
 
 EXPORT int posix_memalign(void **ret, size_t align, size_t n)
 {
-	uint32_t recording = alloc_sampler_recording();
+	bool is_passed = passes(n);
 	int r = real.posix_memalign(ret, align, n);
-	if (__builtin_expect(recording && r == 0, 0))
-		counted(*ret, n, recording);
+	if (!is_passed)
+		alloc_sampler_take(r == 0 ? *ret : NULL, n);
 	return r;
 }
 
 EXPORT void *aligned_alloc(size_t align, size_t n)
 {
-	uint32_t recording = alloc_sampler_recording();
-	void *block = real.aligned_alloc(align, n);
-	return __builtin_expect(recording, 0) ? counted(block, n, recording) : block;
+	return passes(n) ? real.aligned_alloc(align, n) : taken(real.aligned_alloc(align, n), n);
 }
 
 EXPORT void *memalign(size_t align, size_t n)
 {
-	uint32_t recording = alloc_sampler_recording();
-	void *block = real.memalign(align, n);
-	return __builtin_expect(recording, 0) ? counted(block, n, recording) : block;
+	return passes(n) ? real.memalign(align, n) : taken(real.memalign(align, n), n);
 }
 
 EXPORT void *valloc(size_t n)
 {
-	uint32_t recording = alloc_sampler_recording();
-	void *block = real.valloc(n);
-	return __builtin_expect(recording, 0) ? counted(block, n, recording) : block;
+	return passes(n) ? real.valloc(n) : taken(real.valloc(n), n);
 }
 
 EXPORT void *pvalloc(size_t n)
 {
-	uint32_t recording = alloc_sampler_recording();
-	void *block = real.pvalloc(n);
-	return __builtin_expect(recording, 0) ? counted(block, n, recording) : block;
+	return passes(n) ? real.pvalloc(n) : taken(real.pvalloc(n), n);
 }
 
 /* ---- cprof-alloc.h -------------------------------------------------------------------------- */
 
 EXPORT void cprof_alloc_allocated(void *block, size_t n_bytes)
 {
-	uint32_t recording = alloc_sampler_recording();
-	if (__builtin_expect(recording && block, 0))
-		counted(block, n_bytes, recording);
+	if (block && !passes(n_bytes))
+		alloc_sampler_take(block, n_bytes);
 }
 
 EXPORT void cprof_alloc_freed(void *block)
 {
-	if (__builtin_expect(alloc_sampler_wants_frees() && block, 0))
-		alloc_sampler_freed(block);
+	if (alloc_sampler_wants_frees() && block && alloc_live_may_have(block))
+		alloc_sampler_end(block);
 }

@@ -33,15 +33,22 @@ extern union alloc_ring_page {
 /* Makes or finds the memory, once.  Failure leaves the library dormant for ever. */
 void alloc_ring_open(void);
 
-/* Whether a profiler reads the ring; if it has been silent for too long, that ends here. */
-bool alloc_ring_is_read(void);
+/* The time, if a profiler reads the ring, or 0; if it has been silent for too long, that ends
+ * here. */
+uint64_t alloc_ring_read_time(void);
+
+struct alloc_ring_block {
+	const void *block;
+	uint64_t n_bytes, mean, time_ns;
+	bool is_tracked;
+	const struct alloc_ring_regs *regs;
+};
 
 /* Writes a block with the stack from the stack pointer of regs upwards.  False: it is lost. */
-bool alloc_ring_put_alloc(const void *block, uint64_t n_bytes, bool is_tracked,
-			  const struct alloc_ring_regs *regs);
+bool alloc_ring_put_alloc(const struct alloc_ring_block *b);
 
 /* id: ALLOCFORMAT_FREE or _RESTORE. */
-void alloc_ring_put_free(const void *block, enum allocformat_id id);
+void alloc_ring_put_free(const void *block, enum allocformat_id id, uint64_t time_ns);
 
 /* The library is not the one whose malloc(3) the program calls. */
 void alloc_ring_set_shadowed(void);

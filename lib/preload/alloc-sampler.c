@@ -14,16 +14,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 /* As <sys/sdt.h> does: in a section of that name. */
 __attribute__((section(".probes"), used, visibility("hidden")))
 union alloc_sampler_wanted alloc_sampler_wanted;
-
-__thread struct alloc_sampler_thread alloc_sampler_thread
-	__attribute__((tls_model("initial-exec")));
 
 static uint64_t probes_mean = ALLOCFORMAT_MEAN;
 static uint32_t cleared;       /* the recording that the table of blocks belongs to */
@@ -106,24 +100,17 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* A forked child continues the sequence of its parent unless something of its own goes in. */
-static uint64_t random_bits(struct alloc_sampler_thread *t)
+static uint64_t random_bits(struct alloc_thread *t)
 {
-	if (!t->random) {
-		struct timespec now;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		t->random = mix((uint64_t)syscall(SYS_gettid) << 32 ^ (uint64_t)now.tv_nsec ^
-				mix((uintptr_t)t)) | 1;
-	}
 	t->random += 0x9e3779b97f4a7c15u;
 	return mix(t->random);
 }
 
-static int64_t draw(struct alloc_sampler_thread *t)
+static uint64_t draw(struct alloc_thread *t)
 {
 	double u = (double)((random_bits(t) >> 11) + 1) * (1.0 / 9007199254740993.0);
 	double bytes = -alloc_math_ln(u) * (double)mean_now();
-	return bytes < 1e18 ? (int64_t)bytes + 1 : INT64_MAX / 4;
+	return bytes < 1e18 ? (uint64_t)bytes + 1 : UINT64_MAX / 4;
 }
 
 void alloc_sampler_configure(void)
@@ -156,7 +143,7 @@ static inline __attribute__((always_inline)) void take_regs(struct alloc_ring_re
 }
 
 /* False: in another hook of this thread. */
-static bool enter(struct alloc_sampler_thread *t)
+static bool enter(struct alloc_thread *t)
 {
 	if (*(volatile uint32_t *)&t->is_busy)
 		return false;
@@ -165,7 +152,7 @@ static bool enter(struct alloc_sampler_thread *t)
 	return true;
 }
 
-static void leave(struct alloc_sampler_thread *t)
+static void leave(struct alloc_thread *t)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	*(volatile uint32_t *)&t->is_busy = 0;
@@ -176,7 +163,7 @@ static void leave(struct alloc_sampler_thread *t)
  * of an earlier one, whose ends nobody has reported, must go, too: one thread removes them, and
  * until then the others sample nothing.
  */
-static bool begin(struct alloc_sampler_thread *t, uint32_t recording)
+static bool begin(struct alloc_thread *t, uint32_t recording)
 {
 	uint32_t of = __atomic_load_n(&cleared, __ATOMIC_ACQUIRE);
 	static uint32_t is_clearing;
@@ -194,45 +181,61 @@ static bool begin(struct alloc_sampler_thread *t, uint32_t recording)
 
 static void report(void *block, size_t n_bytes, const struct alloc_ring_regs *regs)
 {
+	uint64_t mean = mean_now();
 	bool is_tracked = !alloc_sampler_wants_frees() || alloc_live_add(block);
-	probe_alloc(block, n_bytes, alloc_math_weight(n_bytes, mean_now()));
-	if (alloc_ring_is_read() && !alloc_ring_put_alloc(block, n_bytes, is_tracked, regs) &&
-	    is_tracked)
+	if (__atomic_load_n(&alloc_sampler_wanted.any, __ATOMIC_RELAXED))
+		probe_alloc(block, n_bytes, alloc_math_weight(n_bytes, mean));
+	uint64_t now_ns = alloc_ring_read_time();
+	const struct alloc_ring_block b = { block, n_bytes, mean, now_ns, is_tracked, regs };
+	if (now_ns && !alloc_ring_put_alloc(&b) && is_tracked)
 		alloc_live_take(block);
 }
 
-__attribute__((noinline)) void alloc_sampler_take(void *block, size_t n_bytes, uint32_t recording)
+/* The bytes until the next sample are counted from the end of this block. */
+static bool is_due(struct alloc_thread *t, size_t n_bytes, uint32_t recording)
 {
-	struct alloc_sampler_thread *t = &alloc_sampler_thread;
+	if (t->recording != recording) {
+		if (!begin(t, recording))
+			return false;
+		t->left = draw(t);
+	}
+	bool is_due = n_bytes >= t->left;
+	t->left = is_due ? draw(t) : t->left - n_bytes;
+	return is_due;
+}
+
+__attribute__((noinline)) void alloc_sampler_take(void *block, size_t n_bytes)
+{
 	struct alloc_ring_regs regs;
 	int errnum = errno;
 	take_regs(&regs);
+	struct alloc_thread *t = &alloc_thread;
 	if (!enter(t))
 		return;
-	if (t->recording != recording && begin(t, recording)) {
-		t->left = draw(t);
-		t->left -= n_bytes < INT64_MAX / 2 ? (int64_t)n_bytes : INT64_MAX / 2;
-	}
-	if (t->left <= 0 && t->recording == recording) {
-		t->left = draw(t);
-		if (block)
-			report(block, n_bytes, &regs);
-	}
+	alloc_thread_now();
+	if (is_due(t, n_bytes, alloc_sampler_recording()) && block)
+		report(block, n_bytes, &regs);
 	leave(t);
 	errno = errnum;
 }
 
-/* In the middle of another hook of its thread, a signal handler frees its block silently. */
-static bool end_block(void *block, enum allocformat_id id)
+static void report_end(void *block, enum allocformat_id id)
 {
-	struct alloc_sampler_thread *t = &alloc_sampler_thread;
+	uint64_t now_ns = alloc_ring_read_time();
+	if (now_ns)
+		alloc_ring_put_free(block, id, now_ns);
+}
+
+/* In the middle of another hook of its thread, a signal handler frees its block silently. */
+static bool end_block(void *block)
+{
+	struct alloc_thread *t = &alloc_thread;
 	if (!block || !alloc_live_take(block))
 		return false;
 	int errnum = errno;
 	if (enter(t)) {
 		probe_free(block);
-		if (alloc_ring_is_read())
-			alloc_ring_put_free(block, id);
+		report_end(block, ALLOCFORMAT_FREE);
 		leave(t);
 	}
 	errno = errnum;
@@ -241,21 +244,20 @@ static bool end_block(void *block, enum allocformat_id id)
 
 void alloc_sampler_end(void *block)
 {
-	end_block(block, ALLOCFORMAT_FREE);
+	end_block(block);
 }
 
 bool alloc_sampler_suspend(void *block)
 {
-	return alloc_live_may_have(block) && end_block(block, ALLOCFORMAT_FREE);
+	return alloc_live_may_have(block) && end_block(block);
 }
 
 void alloc_sampler_restore(void *block)
 {
-	struct alloc_sampler_thread *t = &alloc_sampler_thread;
+	struct alloc_thread *t = &alloc_thread;
 	int errnum = errno;
 	if (alloc_live_add(block) && enter(t)) {
-		if (alloc_ring_is_read())
-			alloc_ring_put_free(block, ALLOCFORMAT_RESTORE);
+		report_end(block, ALLOCFORMAT_RESTORE);
 		leave(t);
 	}
 	errno = errnum;

@@ -10,6 +10,7 @@
 
 #include "preload/alloc-live.h"
 #include "preload/alloc-ring.h"
+#include "preload/alloc-thread.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -19,24 +20,19 @@ extern union alloc_sampler_wanted {
 	uint32_t any;
 } alloc_sampler_wanted;
 
-struct alloc_sampler_thread {
-	int64_t left;              /* bytes until the next sample */
-	uint64_t random;           /* 0: none yet */
-	uint32_t recording;        /* that `left` belongs to */
-	uint32_t is_busy;          /* in a hook: a signal handler must not begin another */
-};
-extern __thread struct alloc_sampler_thread alloc_sampler_thread
-	__attribute__((tls_model("initial-exec")));
-
-#define ALLOC_SAMPLER_BY_PROBE UINT32_MAX
-
-/* 0: nobody listens, which is the only test that a dormant library makes. */
-static inline uint32_t alloc_sampler_recording(void)
+/* Nobody listens, which is the only test that a dormant library makes. */
+static inline bool alloc_sampler_is_idle(void)
 {
 	uint32_t active = __atomic_load_n(&alloc_ring_page.head.active, __ATOMIC_RELAXED);
 	uint32_t probes = __atomic_load_n(&alloc_sampler_wanted.any, __ATOMIC_RELAXED);
-	if (__builtin_expect(!(active | probes), 1))
-		return 0;
+	return __builtin_expect(!(active | probes), 1);
+}
+
+#define ALLOC_SAMPLER_BY_PROBE UINT32_MAX
+
+static inline uint32_t alloc_sampler_recording(void)
+{
+	uint32_t active = __atomic_load_n(&alloc_ring_page.head.active, __ATOMIC_RELAXED);
 	return active ? active : ALLOC_SAMPLER_BY_PROBE;
 }
 
@@ -47,25 +43,23 @@ static inline bool alloc_sampler_wants_frees(void)
 	return active | __atomic_load_n(&alloc_sampler_wanted.any, __ATOMIC_RELAXED);
 }
 
-/* Is a block of this size to be sampled?  Only while there is a recording. */
-static inline bool alloc_sampler_is_due(uint32_t recording, size_t n_bytes)
+/* Counts a block that is not sampled.  False, and nothing is counted: pass it to
+ * alloc_sampler_take once it is allocated. */
+static inline bool alloc_sampler_passes(size_t n_bytes)
 {
-	struct alloc_sampler_thread *t = &alloc_sampler_thread;
-	t->left -= n_bytes < INT64_MAX / 2 ? (int64_t)n_bytes : INT64_MAX / 2;
-	return __builtin_expect(t->left <= 0 || t->recording != recording, 0);
+	struct alloc_thread *t = &alloc_thread;
+	uint64_t left = t->left;
+	if (__builtin_expect(t->recording != alloc_sampler_recording() || n_bytes >= left, 0))
+		return false;
+	t->left = left - n_bytes;
+	return true;
 }
 
-/* After alloc_sampler_is_due: the block was allocated; NULL: it was not. */
-void alloc_sampler_take(void *block, size_t n_bytes, uint32_t recording);
+/* Counts a block, and samples it if it is due; NULL: the allocation has failed. */
+void alloc_sampler_take(void *block, size_t n_bytes);
 
 /* Before the block is freed: reports its end if it was sampled. */
 void alloc_sampler_end(void *block);
-
-static inline void alloc_sampler_freed(void *block)
-{
-	if (__builtin_expect(alloc_live_may_have(block), 0))
-		alloc_sampler_end(block);
-}
 
 /* As alloc_sampler_end, before realloc(3).  True: it was sampled, and is to be restored if the call
  * fails. */

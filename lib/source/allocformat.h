@@ -16,7 +16,7 @@
 #include "event/recformat.h"
 
 #define ALLOCFORMAT_NOTE 2
-#define ALLOCFORMAT_MAGIC 0x31636f6c6c617063u  /* "cpalloc1" */
+#define ALLOCFORMAT_MAGIC 0x32636f6c6c617063u  /* "cpalloc2" */
 #define ALLOCFORMAT_HEAD_BYTES 65536u          /* a whole page on every machine */
 #define ALLOCFORMAT_DATA_BYTES (8u << 20)      /* of the ring that a process makes itself */
 #define ALLOCFORMAT_DATA_BYTES_MAX (64u << 20)
@@ -43,14 +43,17 @@ struct allocformat_head {
 	uint32_t data_bytes;       /* a power of two */
 	uint32_t reserved;
 
-	/* Written by the profiler. */
+	/* Written by the profiler when a recording begins or ends: each malloc(3) reads it. */
 	uint32_t active;           /* 0: dormant; a new number for each recording */
-	uint32_t stack_bytes;      /* of each copy, a multiple of 8 */
+	uint32_t active_frees;     /* the same number, if ends of blocks are wanted, too; or 0 */
 	uint64_t mean;             /* bytes between two samples */
+	uint32_t stack_bytes;      /* of each copy, a multiple of 8 */
+	uint32_t unused[21];
+
+	/* Written by the profiler all the time: in another pair of cache lines. */
 	uint64_t seen_ns;          /* CLOCK_MONOTONIC: its last sign of life */
 	uint64_t tail;             /* bytes read so far */
-	uint32_t active_frees;     /* the same number, if ends of blocks are wanted, too; or 0 */
-	uint32_t unused[19];
+	uint64_t unused_2[14];
 
 	/* Written by the library. */
 	uint32_t lock;             /* id of the thread that writes; 0: none */
@@ -58,6 +61,7 @@ struct allocformat_head {
 	uint64_t head;             /* bytes written so far */
 	uint64_t n_lost_allocs, n_lost_frees;  /* the ring was full, or busy for too long */
 	uint64_t n_untracked;      /* sampled blocks whose end will not be known */
+	uint64_t known_tail;       /* what the library has last seen of the tail */
 };
 
 enum allocformat_id {

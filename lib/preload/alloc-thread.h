@@ -1,0 +1,29 @@
+#ifndef CPROF_PRELOAD_ALLOC_THREAD_H
+#define CPROF_PRELOAD_ALLOC_THREAD_H
+
+/* What the library knows of each thread, so that a sample needs no system call. */
+
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+struct alloc_thread {
+	uint64_t left;             /* bytes until the next sample */
+	uint32_t recording;        /* that `left` belongs to */
+	uint32_t is_busy;          /* in a hook: a signal handler must not begin another */
+	uint64_t random;
+	uint64_t process;          /* the process that these belong to; 0: none yet */
+	uint32_t pid, tid;
+	uint64_t stack_low;        /* mapped from here to alloc_stack_top; 0: nothing is known */
+};
+extern __thread struct alloc_thread alloc_thread __attribute__((tls_model("initial-exec")));
+
+/* Once, before the first block: how a forked child is recognised. */
+void alloc_thread_open(void);
+
+/* The thread's state, renewed if this is its first sample in this process. */
+struct alloc_thread *alloc_thread_now(void);
+
+#pragma GCC visibility pop
+
+#endif
