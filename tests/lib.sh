@@ -330,6 +330,13 @@ need_perf() {
 	need_perf_why=$("$PROG/canperf") || skip_all "perf events: $need_perf_why"
 }
 
+# Does the kernel allow samples of switches?  Asked without the cprof that is tested.
+may_sample_kernel() {
+	"$PROG/canperf" kernel >/dev/null
+}
+# shellcheck disable=SC2034  # the tests use it
+not_kernel='the kernel may not be sampled (kernel.perf_event_paranoid)'
+
 # paranoid VALUE: kernel.perf_event_paranoid for the rest of this script
 paranoid() {
 	[ -n "${paranoid_before:-}" ] || {

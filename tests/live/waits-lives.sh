@@ -75,8 +75,11 @@ vfork_waits() {
 # What they waited for, in the profile that was just recorded.
 places() {
 	vfork_waits root
+	# Only samples have the kernel's part of a stack.
+	stop=True
+	may_sample_kernel && stop="path('schedule', 'do_signal_stop')"
 	profile 'threads that are stopped are blocked, where they were' l.off-cpu.pb.gz \
-		"$(near stopped "path('schedule', 'do_signal_stop') and cum('spins_on') - part(lambda r: r[2]['state'] == 'preempted' and 'spins_on' in r[0])")"
+		"$(near stopped "$stop and cum('spins_on') - part(lambda r: r[2]['state'] == 'preempted' and 'spins_on' in r[0])")"
 	profile 'stacks that are longer than their copy' l.off-cpu.pb.gz "cum('large') > 0" \
 		"part(lambda r: 'large' in r[0] and 'start_thread' in r[0]) > 0.8 * cum('large')"
 	# Before its wait such a thread may lack a CPU.
@@ -115,7 +118,11 @@ preempted() {
 
 attempts 3 places
 cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
-attempts 3 one_cpu
+if may_sample_kernel; then
+	attempts 3 one_cpu
+else
+	skip 'preempted threads and new processes on one CPU' "$not_kernel"
+fi
 attempts 3 attached root
 if is_root; then
 	paranoid 2

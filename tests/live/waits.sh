@@ -132,7 +132,7 @@ else
 	skip 'attached, in parts and without privileges' 'needs root'
 fi
 
-run "$CPROF" record -e cpu-clock,off-cpu -o both.pb.gz -- "$PROG/waits" 0.3
+run "$CPROF" record -e cpu-clock,off-cpu -F 10000 -o both.pb.gz -- "$PROG/waits" 0.3
 is "$status" 0 'together with a clock'
 check 'two files' test -s both.cpu-clock.pb.gz -a -s both.off-cpu.pb.gz
 run "$CPROF" report both.off-cpu.pb.gz

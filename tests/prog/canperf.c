@@ -1,6 +1,6 @@
 /*
- * Exits with status 0 if this user may open the simplest event, a clock on itself in user mode;
- * otherwise prints the reason.
+ * canperf [kernel]: exits with status 0 if this user may open the simplest event, a clock on itself
+ * in user mode, or with "kernel" in both modes; otherwise prints the reason.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -17,7 +17,7 @@ int main(void)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = 1000000,
 		.disabled = 1,
-		.exclude_kernel = 1,
+		.exclude_kernel = argc < 2 || strcmp(argv[1], "kernel") != 0,
 		.exclude_hv = 1,
 	};
 	if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) >= 0)
