@@ -21,7 +21,7 @@ double kind_cpu_coverage(const struct kind_session *k, const struct cprof_stats 
 void kind_cpu_close(struct kind_session *k);
 
 #define KIND_CPU_OPERATIONS                                                                    \
-	.open = kind_cpu_open, .started = kind_cpu_waits_started, .drained = kind_cpu_drained, \
+	.open = kind_cpu_open, .started = kind_cpu_looks_started, .drained = kind_cpu_drained, \
 	.timeout_ms = kind_cpu_timeout_ms, .find_event = kind_cpu_find_event,                  \
 	.stats = kind_cpu_stats, .coverage_percent = kind_cpu_coverage,                        \
 	.why_empty = kind_cpu_why_empty, .close = kind_cpu_close

@@ -228,15 +228,15 @@ static void give_poll(const struct round *p, const struct polled_thread *t,
 		       threadread_look(p->session->host, t->pid, t->tid, &w->regs, w->look,
 				       &r) == 0;
 	r.event = w->event;
-	kind_cpu_waits_add_look(w, p->engine, &r, &(struct waits_look){
+	kind_cpu_looks_add(w, p->engine, &r, &(struct waits_look){
 		.from_ns = p->now_ns, .is_poll = true, .since_ns = t->since_ns,
 		.run_ns = now->run_ns - t->times.run_ns,
 		.ready_ns = now->ready_ns - t->times.ready_ns,
 		.n_runs = now->n_runs - t->times.n_runs,
 		.is_waiting = is_seen && w->look->is_waiting,
 		.is_disk = is_seen && w->look->is_disk,
-		.lock = is_seen ? kind_cpu_waits_lock(&w->look->call) : (struct lockread_wait){ 0 },
-		.at.reason = is_seen ? kind_cpu_waits_reason(w->look->call.syscall) : 0,
+		.lock = is_seen ? kind_cpu_looks_lock(&w->look->call) : (struct lockread_wait){ 0 },
+		.at.reason = is_seen ? kind_cpu_looks_reason(w->look->call.syscall) : 0,
 	});
 }
 
@@ -364,7 +364,7 @@ int kind_cpu_polls_started(struct kind_session *k, struct engine *g, struct err 
 		add_process(&p, (uint32_t)k->config->command_pid, true);
 	for (size_t i = 0; i < g->procs.n_threads; i++) {
 		const struct procs_thread *t = g->procs.thread[i];
-		if (t->process && kind_cpu_waits_is_first(k->config, t))
+		if (t->process && kind_cpu_looks_is_first(k->config, t))
 			add_process(&p, t->process->pid, false);
 	}
 	poll_all(&p);

@@ -333,7 +333,7 @@ void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 	struct kind_cpu *c = k->state;
 	c->procs = &g->procs;
 	copysize_step(&c->copysize, k->source, g, k->n_readers, k->log);
-	kind_cpu_waits_drained(k, g);
+	kind_cpu_looks_drained(k, g);
 	tend_filter(k);
 	if (c->may_change)
 		kind_cpu_scope_drained(k, g, now_ns);
@@ -341,7 +341,7 @@ void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 
 int kind_cpu_timeout_ms(const struct kind_session *k)
 {
-	int waits_ms = kind_cpu_waits_timeout_ms(k), scope_ms = kind_cpu_scope_timeout_ms(k);
+	int waits_ms = kind_cpu_looks_timeout_ms(k), scope_ms = kind_cpu_scope_timeout_ms(k);
 	return scope_ms < 0 || (waits_ms >= 0 && waits_ms < scope_ms) ? waits_ms : scope_ms;
 }
 

@@ -98,14 +98,10 @@ void kind_cpu_log_scope(const struct kind_session *k);
 
 void kind_cpu_choose_callgraph(struct kind_session *k);
 
-/* Waits (kind-cpu-waits.c).  choose runs before the events are opened, and sets their roles.  The
- * other three are the kind's. */
+/* Waits (kind-cpu-waits.c).  choose runs before the events are opened, and sets their roles. */
 bool kind_cpu_waits_any(const struct kind_cpu *c);
 int kind_cpu_waits_check(const struct kind_session *k, struct err *e);
 int kind_cpu_waits_choose(struct kind_session *k, struct err *e);
-int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err *e);
-void kind_cpu_waits_drained(struct kind_session *k, struct engine *g);
-int kind_cpu_waits_timeout_ms(const struct kind_session *k);
 
 /*
  * Changes of the scope while recording (kind-cpu-scope.c).  possible: for this configuration and
@@ -119,13 +115,17 @@ int kind_cpu_scope_timeout_ms(const struct kind_session *k);
 int kind_cpu_scope_change(struct kind_session *k, enum cprof_scope to, uint64_t now_ns,
 			  const char *why, struct err *e);
 
+/* Looks at threads without a sample (kind-cpu-looks.c).  These three are the kind's. */
+int kind_cpu_looks_started(struct kind_session *k, struct engine *g, struct err *e);
+void kind_cpu_looks_drained(struct kind_session *k, struct engine *g);
+int kind_cpu_looks_timeout_ms(const struct kind_session *k);
 /* What a call waits for, and which lock that is; zeros: none. */
-enum waits_reason kind_cpu_waits_reason(long syscall);
-struct lockread_wait kind_cpu_waits_lock(const struct threadread_call *call);
+enum waits_reason kind_cpu_looks_reason(long syscall);
+struct lockread_wait kind_cpu_looks_lock(const struct threadread_call *call);
 /* engine_add_look, and who holds the lock that the thread was seen waiting for. */
-void kind_cpu_waits_add_look(struct kind_cpu_waits *w, struct engine *g, const struct record *r,
-			     const struct waits_look *look);
-bool kind_cpu_waits_is_first(const struct cprof_config *c, const struct procs_thread *t);
+void kind_cpu_looks_add(struct kind_cpu_waits *w, struct engine *g, const struct record *r,
+			const struct waits_look *look);
+bool kind_cpu_looks_is_first(const struct cprof_config *c, const struct procs_thread *t);
 
 /* Without perf events (kind-cpu-polls.c): open replaces that of the kind, the others are called by
  * those of waits. */
