@@ -120,6 +120,8 @@ void waits_looks_each_short(struct waits *w, bool (*each)(void *ctx, uint32_t pi
 			    void *ctx)
 {
 	size_t n = w->thread.n, first = w->next_short;
+	if (!w->has_short)
+		return;
 	for (size_t i = 0; i < n; i++) {
 		struct waits_thread *t = &w->thread.v[(first + i) % n];
 		if (!t->has_short)
@@ -129,6 +131,7 @@ void waits_looks_each_short(struct waits *w, bool (*each)(void *ctx, uint32_t pi
 		if (!each(ctx, t->pid, t->tid))
 			return;
 	}
+	w->has_short = false;
 }
 
 /* ---- functions --------------------------------------------------------------------------- */

@@ -93,6 +93,7 @@ static void count_pooled(struct waits *w, struct waits_thread *t, const struct w
 {
 	struct waits_pool *pool = pool_of(w, t);
 	t->has_short |= !waits_is_known(p->at);
+	w->has_short |= t->has_short;
 	if (pool && add_pooled(w, t, pool, p))
 		return;
 	waits_sum_flush(w, t);

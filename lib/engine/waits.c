@@ -247,6 +247,7 @@ void waits_clock(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 static void feed_switch(struct waits *w, const struct record *r)
 {
 	struct waits_thread *t = thread_of(w, r->pid, r->tid, r->time_ns);
+	w->n_switches++;
 	if (!t)
 		return;
 	if (!r->context_switch.out) {

@@ -35,9 +35,11 @@ struct waits {
 	VEC(struct waits_thread) thread;
 	struct hashindex by_tid;
 	uint64_t lost_ns;           /* time of the last LOST record */
+	uint64_t n_switches;        /* SWITCH records */
 	uint64_t n_partial;         /* waits whose sample had an incomplete stack */
 	uint64_t n_torn;            /* runs and waits between which records are missing */
 	VEC(struct waits_unread) unread;  /* threads that may wait without a stack */
+	bool has_short;             /* some of the threads may have it */
 	size_t next_short;          /* the thread whose short waits are read next */
 	bool wants_holders;         /* the owner's: unheld is filled */
 	VEC(uint32_t) unheld;       /* threads whose wait for a lock has begun */

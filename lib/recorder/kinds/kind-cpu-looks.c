@@ -31,6 +31,11 @@
 #define LOOK_PART 10u
 #define LOOKS_NS_MAX 1000000u
 
+/* Without samples, records of switches are looked for all the time, because they wake nobody: the
+ * longer all threads have waited, the less often. */
+#define QUIET_PART 32u
+#define QUIET_MS_MAX 8
+
 /* Short waits are read so often on average, for a twentieth of the time at most. */
 #define READING_EVERY_NS 5000000u
 #define READING_PART 20u
@@ -197,6 +202,7 @@ int kind_cpu_looks_started(struct kind_session *k, struct engine *g, struct err 
 			return err_errno(e, ENOMEM, "cannot set up recording");
 	}
 	c->waits.look->has_records = true;
+	c->waits.active_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < first.n; i++) {
 		waits_add_thread(&g->waits, first.v[i].pid, first.v[i].tid);
 		if (c->waits.can_look)
@@ -271,6 +277,20 @@ static void choose_notice(struct kind_cpu_waits *w, const struct engine *g)
 		w->notice_ms *= 2;
 }
 
+static void note_switches(struct kind_cpu_waits *w, const struct engine *g, uint64_t now_ns)
+{
+	if (g->waits.n_switches != w->n_switches)
+		w->active_ns = now_ns;
+	w->n_switches = g->waits.n_switches;
+}
+
+/* How long new records may wait. */
+static int quiet_ms(const struct kind_cpu_waits *w, uint64_t now_ns)
+{
+	uint64_t ms = (now_ns - w->active_ns) / 1000000u / QUIET_PART;
+	return ms < QUIET_MS_MAX ? (int)ms : QUIET_MS_MAX;
+}
+
 void kind_cpu_looks_drained(struct kind_session *k, struct engine *g)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
@@ -285,6 +305,7 @@ void kind_cpu_looks_drained(struct kind_session *k, struct engine *g)
 	}
 	kind_cpu_thin_drained(k, g);
 	choose_notice(w, g);
+	note_switches(w, g, l.start_ns);
 	look_locks(k, g);
 	kind_cpu_functions_drained(k, g);
 	if (g->waits.n_partial != w->n_partial)
@@ -317,5 +338,7 @@ int kind_cpu_looks_timeout_ms(const struct kind_session *k)
 	if (!w->only_looks && !has_partial && thin_ms < 0)
 		return clock_sooner_ms(ms, w->notice_ms);
 	int look_ms = now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
+	if (w->only_looks && look_ms < quiet_ms(w, now_ns))
+		look_ms = quiet_ms(w, now_ns);
 	return clock_sooner_ms(ms, look_ms);
 }

@@ -50,6 +50,7 @@ struct kind_cpu_waits {
 	struct owntid owntid;
 	struct kind_cpu_functions *functions;  /* NULL: not needed yet */
 	uint64_t n_partial, partial_ns; /* waits with a cut stack, and the time of the last one */
+	uint64_t n_switches, active_ns; /* the same of records of switches */
 };
 
 /* k->state: what is requested, then what was opened. */
@@ -102,7 +103,6 @@ void kind_cpu_choose_callgraph(struct kind_session *k);
 bool kind_cpu_waits_any(const struct kind_cpu *c);
 int kind_cpu_waits_check(const struct kind_session *k, struct err *e);
 int kind_cpu_waits_choose(struct kind_session *k, struct err *e);
-
 /*
  * Changes of the scope while recording (kind-cpu-scope.c).  possible: for this configuration and
  * these events.  change: does it, and notes it with the reason (static); -errno with e set: nothing
