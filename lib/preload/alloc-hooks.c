@@ -183,12 +183,16 @@ static void *boot_pvalloc(size_t n)
 /* ---- blocks --------------------------------------------------------------------------------- */
 
 /* While nobody listens, a hook is a test and a jump; a block that is not sampled is counted before
- * it is allocated, so that the hook needs no frame.  The rest is in functions of their own. */
+ * it is allocated, so that the hook needs no frame.  The rest is in functions of their own: if a
+ * compiler puts both into one, a dormant hook has a jump more. */
+#define RECORDED static __attribute__((noinline))
 #define RARE static __attribute__((noinline, cold))
 
 static inline bool passes(size_t n_bytes)
 {
-	return alloc_sampler_is_idle() || __builtin_expect(alloc_sampler_passes(n_bytes), 1);
+	uint32_t recording = alloc_sampler_recording();
+	return alloc_sampler_is_idle(recording) ||
+	       __builtin_expect(alloc_sampler_passes(recording, n_bytes), 1);
 }
 
 static inline void *taken(void *block, size_t n_bytes)
@@ -202,9 +206,16 @@ RARE void *malloc_taken(size_t n)
 	return taken(real.malloc(n), n);
 }
 
+RECORDED void *malloc_recorded(size_t n)
+{
+	bool is_passed = alloc_sampler_passes(alloc_sampler_recording(), n);
+	return __builtin_expect(is_passed, 1) ? real.malloc(n) : malloc_taken(n);
+}
+
 EXPORT void *malloc(size_t n)
 {
-	return passes(n) ? real.malloc(n) : malloc_taken(n);
+	bool is_idle = alloc_sampler_is_idle(alloc_sampler_recording());
+	return is_idle ? real.malloc(n) : malloc_recorded(n);
 }
 
 RARE void *calloc_taken(size_t n, size_t each)
@@ -238,12 +249,13 @@ RARE void *realloc_recorded(void *block, size_t n)
 	/* realloc(p, 0) may have freed the block */
 	if (!moved && was_sampled && n)
 		alloc_sampler_restore(block);
-	return alloc_sampler_passes(n) ? moved : taken(moved, n);
+	return alloc_sampler_passes(alloc_sampler_recording(), n) ? moved : taken(moved, n);
 }
 
 EXPORT void *realloc(void *block, size_t n)
 {
-	return alloc_sampler_is_idle() ? real.realloc(block, n) : realloc_recorded(block, n);
+	bool is_idle = alloc_sampler_is_idle(alloc_sampler_recording());
+	return is_idle ? real.realloc(block, n) : realloc_recorded(block, n);
 }
 
 EXPORT void *reallocarray(void *block, size_t n, size_t each)

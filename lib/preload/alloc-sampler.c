@@ -176,6 +176,7 @@ static bool begin(struct alloc_thread *t, uint32_t recording)
 		__atomic_store_n(&is_clearing, 0, __ATOMIC_RELEASE);
 	}
 	t->recording = recording;
+	t->left = 0;
 	return true;
 }
 
@@ -194,11 +195,10 @@ static void report(void *block, size_t n_bytes, const struct alloc_ring_regs *re
 /* The bytes until the next sample are counted from the end of this block. */
 static bool is_due(struct alloc_thread *t, size_t n_bytes, uint32_t recording)
 {
-	if (t->recording != recording) {
-		if (!begin(t, recording))
-			return false;
+	if (t->recording != recording && !begin(t, recording))
+		return false;
+	if (!t->left)
 		t->left = draw(t);
-	}
 	bool is_due = n_bytes >= t->left;
 	t->left = is_due ? draw(t) : t->left - n_bytes;
 	return is_due;

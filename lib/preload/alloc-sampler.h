@@ -20,20 +20,17 @@ extern union alloc_sampler_wanted {
 	uint32_t any;
 } alloc_sampler_wanted;
 
-/* Nobody listens, which is the only test that a dormant library makes. */
-static inline bool alloc_sampler_is_idle(void)
-{
-	uint32_t active = __atomic_load_n(&alloc_ring_page.head.active, __ATOMIC_RELAXED);
-	uint32_t probes = __atomic_load_n(&alloc_sampler_wanted.any, __ATOMIC_RELAXED);
-	return __builtin_expect(!(active | probes), 1);
-}
-
-#define ALLOC_SAMPLER_BY_PROBE UINT32_MAX
-
+/* The number of the ring's recording; 0: only probes have listeners, if anything has. */
 static inline uint32_t alloc_sampler_recording(void)
 {
-	uint32_t active = __atomic_load_n(&alloc_ring_page.head.active, __ATOMIC_RELAXED);
-	return active ? active : ALLOC_SAMPLER_BY_PROBE;
+	return __atomic_load_n(&alloc_ring_page.head.active, __ATOMIC_RELAXED);
+}
+
+/* Nobody listens, which is the only test that a dormant library makes. */
+static inline bool alloc_sampler_is_idle(uint32_t recording)
+{
+	uint32_t probes = __atomic_load_n(&alloc_sampler_wanted.any, __ATOMIC_RELAXED);
+	return __builtin_expect(!(recording | probes), 1);
 }
 
 /* Likewise for the ends of blocks. */
@@ -45,11 +42,11 @@ static inline bool alloc_sampler_wants_frees(void)
 
 /* Counts a block that is not sampled.  False, and nothing is counted: pass it to
  * alloc_sampler_take once it is allocated. */
-static inline bool alloc_sampler_passes(size_t n_bytes)
+static inline bool alloc_sampler_passes(uint32_t recording, size_t n_bytes)
 {
 	struct alloc_thread *t = &alloc_thread;
 	uint64_t left = t->left;
-	if (__builtin_expect(t->recording != alloc_sampler_recording() || n_bytes >= left, 0))
+	if (__builtin_expect(t->recording != recording || n_bytes >= left, 0))
 		return false;
 	t->left = left - n_bytes;
 	return true;

@@ -8,7 +8,7 @@
 #pragma GCC visibility push(hidden)
 
 struct alloc_thread {
-	uint64_t left;             /* bytes until the next sample */
+	uint64_t left;             /* bytes until the next sample; 0: not drawn */
 	uint32_t recording;        /* that `left` belongs to */
 	uint32_t is_busy;          /* in a hook: a signal handler must not begin another */
 	uint64_t random;
