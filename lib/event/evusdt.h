@@ -64,6 +64,9 @@ int evusdt_check(const struct evcursor *p, const struct evspec *s);
 int evusdt_locate(struct evspec *s, const struct host *h, const struct evsdt *file,
 		  const struct evsdt_location *at, const char *path, int fd, struct err *e);
 
+/* Finds the arguments that the terms name among those of the location.  -errno with e set. */
+int evusdt_find_args(struct evusdt *u, struct err *e);
+
 /* A copy of a pending spec.  False: no memory. */
 bool evusdt_copy(const struct evspec *pending, struct evspec *ret);
 

@@ -40,6 +40,7 @@ COVERED.update({
     "lib/event/evnote": (UNIT + "event/test-evsdt.c", "it reads the notes of these files"),
     "lib/event/evprobe": ("tests/live/events.sh", "probes need functions of real programs"),
     "lib/event/evusdt": ("tests/live/usdt.sh", "probes need code of real programs"),
+    "lib/event/evusdt-parse": ("tests/live/usdt.sh", "probes need files that have them"),
     "lib/probe/probecost": ("tests/live/usdt.sh", "it warns about the code of real programs"),
     "lib/probe/probefiles": ("tests/live/usdt.sh", "it reads the files of running processes"),
     "lib/probe/probelist": ("tests/live/usdt.sh", "it lists the probes of files and processes"),
