@@ -40,6 +40,17 @@ static uint64_t find_base(Elf *elf, size_t names)
 	return 0;
 }
 
+/* lib/preload/alloc-ringmap.c */
+static bool is_alloc_library(Elf *elf, size_t names)
+{
+	for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
+		GElf_Shdr header;
+		if (gelf_getshdr(s, &header) && is_named(elf, names, &header, ".note.cprof.alloc"))
+			return true;
+	}
+	return false;
+}
+
 /* False: no memory. */
 static bool add_note(Elf *elf, uint64_t base, const struct evnote *note, struct evsdt *to)
 {
@@ -139,6 +150,7 @@ static int read_elf(Elf *elf, struct evsdt *to)
 	to->arch = arch ? arch->probe : NULL;
 	if (elf_getshdrstrndx(elf, &names) < 0)
 		return 0;
+	to->is_alloc_library = is_alloc_library(elf, names);
 	int r = collect_notes(elf, names, to, &n_bytes);
 	if (r == 0)
 		r = add_notes(elf, find_base(elf, names), n_bytes, to);

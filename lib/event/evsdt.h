@@ -21,6 +21,7 @@ struct evsdt {
 	 * limits: 65 536 locations, 16 MiB of notes. */
 	size_t n_unusable;
 	bool is_cut;
+	bool is_alloc_library;  /* libcprof-alloc.so, by the name of its note's section */
 	char *notes;            /* private */
 };
 

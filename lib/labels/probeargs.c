@@ -46,8 +46,7 @@ static bool read_memory(const struct evarg *a, uint8_t sp, const struct record_s
 }
 
 /* The bits are extended to 64, by sign if the argument has one. */
-static bool read_arg(const struct evarg *a, uint8_t sp, const struct record_sample *s,
-		     uint64_t *ret)
+bool probeargs_arg(const struct evarg *a, uint8_t sp, const struct record_sample *s, uint64_t *ret)
 {
 	uint64_t bits = (uint64_t)a->from.number;
 	unsigned n_unused = 64 - 8u * a->n_bytes;
@@ -72,13 +71,13 @@ void probeargs_read(const struct evusdt_args *a, const struct record_sample *s,
 	*ret = (struct probeargs){ .value = 1 };
 	if (a->has_value) {
 		/* As an unsigned number, a negative value is too large, too. */
-		ret->is_unknown = !read_arg(&a->value, a->sp, s, &bits) ||
+		ret->is_unknown = !probeargs_arg(&a->value, a->sp, s, &bits) ||
 				  bits > PROBEARGS_VALUE_MAX;
 		ret->value = ret->is_unknown ? 0 : bits;
 	}
 	for (unsigned i = 0; i < a->n_labels; i++) {
 		unsigned n = ret->n_labels;
-		if (!read_arg(&a->label[i], a->sp, s, &bits)) {
+		if (!probeargs_arg(&a->label[i], a->sp, s, &bits)) {
 			ret->is_unknown = true;
 			continue;
 		}

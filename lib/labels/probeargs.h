@@ -24,6 +24,9 @@ struct probeargs {
 	char text[EVUSDT_LABELS_MAX][PROBEARGS_TEXT_MAX];       /* decimal numbers */
 };
 
+/* One argument; sp: perf's number of the stack pointer.  False: it is not in the sample. */
+bool probeargs_arg(const struct evarg *a, uint8_t sp, const struct record_sample *s, uint64_t *ret);
+
 void probeargs_read(const struct evusdt_args *a, const struct record_sample *s,
 		    struct probeargs *ret);
 

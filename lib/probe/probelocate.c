@@ -21,6 +21,7 @@
 struct search {
 	const struct host *host;
 	const struct evspec *pending;
+	const struct probelocate_options *options;
 	struct evspec_list found;
 	char near[200];         /* names of the first file with probes of this provider */
 	bool has_provider;
@@ -70,6 +71,8 @@ static int search_file(void *ctx, const struct probefiles_file *file, struct err
 	const struct evusdt *u = s->pending->usdt;
 	size_t first = 0, n = evsdt_find(file->probes, u->provider, u->name, &first);
 	int r = 0;
+	if (s->options->skips && s->options->skips(file))
+		return 0;
 	if (!n)
 		note_near(s, file->probes);
 	for (size_t i = 0; r == 0 && i < n; i++)
@@ -105,15 +108,26 @@ static int replace(struct evspec_list *l, size_t at, struct evspec_list *found, 
 	return 0;
 }
 
-static int locate(struct evspec_list *l, size_t at, const struct host *h, const pid_t *ids,
-		  size_t n, struct err *e)
+static void remove_event(struct evspec_list *l, size_t at)
 {
-	struct search s = { .host = h, .pending = &l->v[at] };
+	evspec_done(&l->v[at]);
+	memmove(l->v + at, l->v + at + 1, (--l->n - at) * sizeof(*l->v));
+}
+
+static int locate(struct evspec_list *l, size_t at, const struct host *h, const pid_t *ids,
+		  size_t n, const struct probelocate_options *o, struct err *e)
+{
+	struct search s = { .host = h, .pending = &l->v[at], .options = o };
 	struct probefiles files = { .host = h };
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = probefiles_each(&files, ids[i], search_file, &s, e);
-	if (r == 0)
+		if (o->is_optional && (r == -EACCES || r == -EPERM || r == -ENOENT || r == -ESRCH))
+			r = 0;
+	}
+	if (r == 0 && o->is_optional && !s.found.n)
+		remove_event(l, at);
+	else if (r == 0)
 		r = s.found.n ? replace(l, at, &s.found, e) : nothing_found(&s, &files, e);
 	evspec_list_done(&s.found);
 	probefiles_done(&files);
@@ -121,19 +135,21 @@ static int locate(struct evspec_list *l, size_t at, const struct host *h, const 
 }
 
 int probelocate_pending(struct evspec_list *l, const struct host *h, const pid_t *ids, size_t n,
-			struct err *e)
+			const struct probelocate_options *o, struct err *e)
 {
-	for (size_t i = 0; i < l->n; i++) {
+	for (size_t i = 0; i < l->n;) {
 		const struct evusdt *u = l->v[i].usdt;
-		if (!u || u->is_located)
+		if (!u || u->is_located) {
+			i++;
 			continue;
+		}
 		if (!n) {
 			err_set(e, EINVAL, "'%s' names no file, and only those of processes given "
 				"with -p or -t are known", l->v[i].name);
 			err_hint(e, "write 'usdt:FILE:%s:%s'", u->provider, u->name);
 			return -EINVAL;
 		}
-		int r = locate(l, i, h, ids, n, e);
+		int r = locate(l, i, h, ids, n, o, e);
 		if (r < 0)
 			return r;
 	}

@@ -16,8 +16,9 @@
 static void add_lost(struct cprof_recorder *rec, size_t i)
 {
 	const struct engine_event *ev = &rec->engine.event[i];
-	/* Times of waits do not depend on samples. */
-	if (rec->session.event[i].waits)
+	/* Times of waits do not depend on samples; what a lost sample of a block stood for is not
+	 * known, and the end of a block stands for nothing. */
+	if (rec->session.event[i].waits || rec->session.event[i].is_memory)
 		return;
 	struct window_event *we = &rec->window.event[i];
 	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;

@@ -48,7 +48,7 @@ ALLOWED = {
     "lib/recorder": ["base", "agg", "event", "source", "proc", "stack", "labels", "engine", "snapshot", "profile",
                      "proto/outfile.h", "symbolize/elf", "symbolize/runtime/runtime-file.h", "cprof.h",
                      "cprof-names.h", "cprof-snapshot.h"],
-    "lib/recorder/kinds": ["base", "event", "source", "probe", "proc", "interp", "engine", "snapshot", "profile/export.h", "recorder",
+    "lib/recorder/kinds": ["base", "event", "source", "probe", "proc", "interp", "labels/probeargs.h", "engine", "snapshot", "profile/export.h", "recorder",
                            "symbolize/runtime", "symbolize/elf/dso.h", "symbolize/kernel/symkernel.h", "cprof.h"],
     "lib/importer": ["base", "event", "source", "source/perfdata", "proc", "engine", "profile",
                      "symbolize/arch/arch.h", "symbolize/elf/dso.h",

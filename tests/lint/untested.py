@@ -149,6 +149,8 @@ COVERED.update({
     "lib/profile/allocframes": ("tests/live/alloc.sh", "the leaves of C and C++ programs"),
     "lib/recorder/preload": ("tests/live/alloc.sh", "commands are started with its variables"),
     "lib/recorder/kinds/allocprogram": ("tests/live/alloc.sh", "it reads real programs"),
+    "lib/recorder/kinds/allocblocks": ("tests/live/alloc.sh", "it gives samples to a whole engine"),
+    "lib/recorder/kinds/allocprobes": ("tests/live/alloc-probes.sh", "it needs probes of real processes"),
     "lib/recorder/kinds/allocrings": ("tests/live/alloc.sh", "it opens the rings of real processes"),
     "cmd/record/alloclib": ("tests/live/alloc.sh", "it finds the library of the build"),
     "lib/recorder/hugepages": ("tests/live/growth.sh", "it reads the kernel's counter"),

@@ -51,6 +51,7 @@ void allocrings_done(struct allocrings *a)
 		close_found(a, a->found.n - 1);
 	VEC_FREE(&a->found);
 	idmap_done(&a->searched);
+	idmap_done(&a->seeing);
 }
 
 /* ---- searching ------------------------------------------------------------------------------ */
@@ -66,6 +67,11 @@ static bool read_registry(const struct allocrings *a, uint32_t pid, uint64_t add
 static bool is_ring(const struct allocring *ring, const struct allocformat_registry *r)
 {
 	return ring->inode == r->inode && ring->device == r->device;
+}
+
+bool allocrings_sees(const struct allocrings *a, uint32_t pid)
+{
+	return idmap_get(&a->seeing, pid);
 }
 
 /* Is it open already?  Then the process is another one that writes to it. */
@@ -105,18 +111,19 @@ static int open_descriptor(const struct allocrings *a, uint32_t pid,
 	return fd < 0 ? -errno : fd;
 }
 
-static void open_ring(struct allocrings *a, uint32_t pid, const struct allocformat_registry *r)
+/* False: there is none to read. */
+static bool open_ring(struct allocrings *a, uint32_t pid, const struct allocformat_registry *r)
 {
 	struct allocrings_found f = { .pids = { 0 } };
 	int fd = open_descriptor(a, pid, r);
 	if (fd < 0) {
 		a->stats.n_denied += fd == -EACCES || fd == -EPERM;
 		a->stats.n_no_ring += fd != -EACCES && fd != -EPERM;
-		return;
+		return false;
 	}
 	if (allocring_open(&f.ring, fd) < 0) {
 		a->stats.n_bad++;
-		return;
+		return false;
 	}
 	if (allocring_start(&f.ring, a->mean, a->stack_bytes, a->has_frees) < 0) {
 		a->stats.n_busy++;
@@ -126,7 +133,10 @@ static void open_ring(struct allocrings *a, uint32_t pid, const struct allocform
 		a->stats.n_no_ring++;
 		VEC_FREE(&f.pids);
 		allocring_close(&f.ring);
+	} else {
+		return true;
 	}
+	return false;
 }
 
 /* The registry of the library in the process; 0: it has not mapped the library. */
@@ -154,8 +164,8 @@ static bool search_process(struct allocrings *a, uint32_t pid, uint64_t addr)
 		return false;
 	a->stats.n_processes++;
 	a->stats.n_shadowed += r.is_shadowed != 0;
-	if (!is_known(a, pid, &r))
-		open_ring(a, pid, &r);
+	if ((is_known(a, pid, &r) || open_ring(a, pid, &r)) && !r.is_shadowed)
+		idmap_put(&a->seeing, pid, a);
 	return true;
 }
 
@@ -173,9 +183,16 @@ void allocrings_search(struct allocrings *a, const struct engine *g)
 	}
 }
 
+void allocrings_fork(struct allocrings *a, uint32_t pid, uint32_t child)
+{
+	if (allocrings_sees(a, pid))
+		idmap_put(&a->seeing, child, a);
+}
+
 void allocrings_forget(struct allocrings *a, uint32_t pid)
 {
 	idmap_remove(&a->searched, pid);
+	idmap_remove(&a->seeing, pid);
 	for (size_t i = a->found.n; i-- > 0;) {
 		struct allocrings_found *f = &a->found.v[i];
 		for (size_t k = f->pids.n; k-- > 0;)
@@ -184,6 +201,25 @@ void allocrings_forget(struct allocrings *a, uint32_t pid)
 		if (!f->pids.n)
 			close_found(a, i);
 	}
+}
+
+void allocrings_explain(struct allocrings *a)
+{
+	const struct allocrings_stats *s = &a->stats;
+	if (a->is_explained || !(s->n_busy + s->n_denied + s->n_no_ring + s->n_shadowed))
+		return;
+	a->is_explained = true;
+	if (s->n_busy)
+		log_line(a->log, LOG_WARN, "another profiler records the allocations of a process");
+	if (s->n_denied)
+		log_line(a->log, LOG_WARN, "the memory of a process with libcprof-alloc.so may not "
+			 "be read: see ptrace(2), kernel.yama.ptrace_scope");
+	if (s->n_no_ring)
+		log_line(a->log, LOG_WARN, "a process with libcprof-alloc.so has closed the "
+			 "descriptor of its samples, or could not open one");
+	if (s->n_shadowed)
+		log_line(a->log, LOG_WARN, "a process has another library before libcprof-alloc.so "
+			 "whose malloc it calls: put it after ours in LD_PRELOAD");
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

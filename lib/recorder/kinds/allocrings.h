@@ -41,7 +41,9 @@ struct allocrings {
 	struct allocring *commands;        /* borrowed; NULL: there is none */
 	VEC(struct allocrings_found) found;
 	struct idmap searched;             /* pid -> changes of its address space + 1 */
+	struct idmap seeing;               /* pid, if the library sees its allocations */
 	struct allocrings_stats stats;
+	bool is_explained;
 };
 
 void allocrings_init(struct allocrings *a, const struct host *host, const struct log *log);
@@ -50,8 +52,17 @@ void allocrings_done(struct allocrings *a);
 /* Looks for rings of targets whose mappings have changed, and starts them. */
 void allocrings_search(struct allocrings *a, const struct engine *g);
 
+/* A process has forked another one, which writes to the same ring. */
+void allocrings_fork(struct allocrings *a, uint32_t pid, uint32_t child);
+
+/* Reports once what is missing: the recording goes on with the other processes. */
+void allocrings_explain(struct allocrings *a);
+
 /* The process ended, or is another program. */
 void allocrings_forget(struct allocrings *a, uint32_t pid);
+
+/* Do the rings have the samples of this process? */
+bool allocrings_sees(const struct allocrings *a, uint32_t pid);
 
 /* Calls each for every record up to until_ns, of one ring after the other. */
 void allocrings_read(struct allocrings *a, uint64_t until_ns,

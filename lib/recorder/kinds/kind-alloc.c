@@ -4,8 +4,8 @@
  * and ends of the targets with an event that never happens; between two of its records come the
  * samples of that time, so an address means what was mapped there then.
  *
- * A sample of a block of n bytes stands for 1 / (1 - exp(-n / mean)) blocks of that size: that is
- * how rarely such a block is sampled.
+ * Running programs may have the probes of the same contract without that library: these are more
+ * events of the CPU kind (allocprobes.h).
  */
 
 #include "recorder/kinds/kind-alloc.h"
@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "engine/engine-allocs.h"
 #include "profile/export.h"
+#include "recorder/kinds/allocblocks.h"
+#include "recorder/kinds/allocprobes.h"
 #include "recorder/kinds/allocprogram.h"
 #include "recorder/kinds/kind-cpu-ops.h"
 #include "recorder/preload.h"
@@ -32,7 +34,6 @@
 
 #define NOTICE_MS_MIN 2
 #define NOTICE_MS_MAX 20
-#define MEAN_MAX (UINT64_C(1) << 40)
 
 static struct kind_alloc *state_of(const struct kind_session *k)
 {
@@ -77,7 +78,11 @@ static int choose(struct kind_session *k, bool is_heap, struct err *e)
 	int r = refuse(c, e);
 	if (r < 0)
 		return r;
-	r = kind_cpu_choose_waits(k, NO_EVENT, 0, e);
+	const struct kind_cpu_only only = {
+		.event = allocprobes_possible(k) ? NO_EVENT "," ALLOCPROBES_EVENTS : NO_EVENT,
+		.probes = { .skips = allocprobes_skips, .is_optional = true },
+	};
+	r = kind_cpu_choose_only(k, &only, e);
 	if (r < 0)
 		return r;
 	struct kind_cpu *cpu = k->state;
@@ -86,11 +91,12 @@ static int choose(struct kind_session *k, bool is_heap, struct err *e)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	a->is_heap = is_heap;
 	a->mean = c->period ? cpu->attr.rate_default_period : ALLOCFORMAT_MEAN;
-	if (cpu->quantum_ns || !a->mean || a->mean > MEAN_MAX)
+	if (cpu->quantum_ns || !a->mean || a->mean > ALLOCBLOCKS_BYTES_MAX)
 		return err_set(e, EINVAL, "'%s' is not a number of bytes between two samples",
 			       c->period);
 	/* The kernel's event keeps a rate of its own. */
 	cpu->attr.rate_default_period = 1;
+	allocprobes_join(k);
 	describe(k);
 	return 0;
 }
@@ -117,7 +123,7 @@ static int open_kind(struct kind_session *k, struct err *e)
 {
 	struct kind_alloc *a = state_of(k);
 	const struct cprof_config *c = k->config;
-	int r = kind_cpu_open(k, e);
+	int r = allocprobes_open(k, e);
 	if (r < 0)
 		return r;
 	describe(k);
@@ -139,100 +145,16 @@ static int open_kind(struct kind_session *k, struct err *e)
 
 /* ---- samples ------------------------------------------------------------------------------- */
 
-/* A size class: at most 12.5 % smaller than the size, so that there are few labels. */
-static uint64_t size_class(uint64_t n_bytes)
-{
-	unsigned bits = n_bytes ? 63 - (unsigned)__builtin_clzll(n_bytes) : 0;
-	return bits > 3 ? n_bytes >> (bits - 3) << (bits - 3) : n_bytes;
-}
-
 struct reading {
 	struct kind_session *session;
 	struct engine *engine;
 };
 
-/* In parts of a block.  The mean is what the library used: it may write any number. */
-static uint64_t parts_of(uint64_t n_bytes, uint64_t mean)
-{
-	double x = (double)n_bytes / (double)mean;
-	return (uint64_t)(ALLOCS_PARTS / -expm1(-x) + 0.5);
-}
-
-static void add_block(const struct reading *g, const struct record *r, bool is_tracked)
-{
-	struct engine *engine = g->engine;
-	const struct kind_alloc *a = state_of(g->session);
-	char class[24];
-	snprintf(class, sizeof(class), "%llu", (unsigned long long)size_class(r->sample.period));
-	const struct engine_label label = { "bytes", class };
-	struct record sample = *r;
-	sample.event = 0;
-	struct allocs_block b = { .pid = r->pid, .addr = r->sample.addr };
-	uint64_t n_bytes = r->sample.period, mean = r->sample.weight;
-	if (!n_bytes || n_bytes > MEAN_MAX || mean > MEAN_MAX)
-		return;
-	b.n = parts_of(n_bytes, mean);
-	b.value = (uint64_t)((double)n_bytes * -1 / expm1(-(double)n_bytes / (double)mean) + 0.5);
-	bool is_inside = r->time_ns >= engine->window.start_ns &&
-			 r->time_ns <= engine->window.end_ns &&
-			 !pausegaps_contain(&engine->window.gaps, r->time_ns);
-	if (!is_inside && !a->is_heap)
-		return;
-	const struct engine_values values = { .n = is_inside, .value = is_inside ? b.value : 0,
-					      .label = &label, .n_labels = 1 };
-	if (!engine_place_sample(engine, &sample, &values, &b.stack, &b.labels))
-		return;
-	if (is_inside)
-		engine_count(engine, 0, b.stack, b.labels, b.n, b.value);
-	b.is_older = !is_inside && engine->allocs.is_delta;
-	if (a->is_heap && is_tracked)
-		allocs_add(&engine->allocs, &b);
-}
-
-static void remove_block(struct kind_alloc *a, struct engine *g, const struct record *r)
-{
-	struct allocs_block was;
-	if (!allocs_remove(&g->allocs, r->pid, r->sample.addr, &was))
-		return;
-	a->limbo[a->next_limbo++ % KIND_ALLOC_LIMBO] = (struct kind_alloc_limbo){ r->tid, was };
-}
-
-static void restore_block(struct kind_alloc *a, struct engine *g, const struct record *r)
-{
-	for (unsigned i = 0; i < KIND_ALLOC_LIMBO; i++) {
-		struct kind_alloc_limbo *l = &a->limbo[i];
-		if (l->tid != r->tid || l->block.pid != r->pid || l->block.addr != r->sample.addr)
-			continue;
-		allocs_add(&g->allocs, &l->block);
-		l->tid = 0;
-		return;
-	}
-}
-
 /* A record of a ring, of any process that it names: only targets have blocks. */
 static void take_record(void *ctx, const struct record *r)
 {
 	const struct reading *g = ctx;
-	struct kind_alloc *a = state_of(g->session);
-	a->n_taken++;
-	switch (r->id) {
-	case ALLOCFORMAT_ALLOC:
-	case ALLOCFORMAT_UNTRACKED:
-		add_block(g, r, r->id == ALLOCFORMAT_ALLOC);
-		break;
-	case ALLOCFORMAT_FREE:
-		remove_block(a, g->engine, r);
-		break;
-	case ALLOCFORMAT_RESTORE:
-		restore_block(a, g->engine, r);
-		break;
-	}
-}
-
-/* The ids of stacks and labels change when tables are collected, and nobody renews these. */
-static void forget_limbo(struct kind_alloc *a)
-{
-	memset(a->limbo, 0, sizeof(a->limbo));
+	allocblocks_take(state_of(g->session), g->engine, r);
 }
 
 /* ---- records of the kernel ------------------------------------------------------------------- */
@@ -254,8 +176,10 @@ static void note_process(struct kind_session *k, struct engine *g, const struct 
 	bool is_end = r->type == PERF_RECORD_EXIT && p && p->exited;
 	if (is_exec && is_root(k->config, r->pid))
 		a->is_program_due = true;
-	if (r->type == PERF_RECORD_FORK && r->fork.ppid != r->pid)
+	if (r->type == PERF_RECORD_FORK && r->fork.ppid != r->pid) {
 		allocs_fork(&g->allocs, r->fork.ppid, r->pid);
+		allocrings_fork(&a->rings, r->fork.ppid, r->pid);
+	}
 	if (is_exec || is_end)
 		allocrings_forget(&a->rings, r->pid);
 	if (is_exec || (is_end && !is_root(k->config, r->pid)))
@@ -276,8 +200,10 @@ static void note_program(struct kind_session *k, const struct engine *g)
 static void feed(struct kind_session *k, struct engine *g, const struct record *r)
 {
 	struct reading reading = { k, g };
-	if (r->type == PERF_RECORD_SAMPLE)
+	if (r->type == PERF_RECORD_SAMPLE) {
+		allocprobes_take(k, g, r);
 		return;
+	}
 	allocrings_read(&state_of(k)->rings, r->time_ns, take_record, &reading);
 	if (r->type == PERF_RECORD_EXIT)
 		note_program(k, g);
@@ -288,27 +214,6 @@ static void feed(struct kind_session *k, struct engine *g, const struct record *
 }
 
 /* ---- while recording ------------------------------------------------------------------------- */
-
-/* Reports once what is missing: the recording goes on with the other processes. */
-static void explain(struct kind_session *k)
-{
-	struct kind_alloc *a = state_of(k);
-	const struct allocrings_stats *s = &a->rings.stats;
-	if (a->is_explained || !(s->n_busy + s->n_denied + s->n_no_ring + s->n_shadowed))
-		return;
-	a->is_explained = true;
-	if (s->n_busy)
-		log_line(k->log, LOG_WARN, "another profiler records the allocations of a process");
-	if (s->n_denied)
-		log_line(k->log, LOG_WARN, "the memory of a process with libcprof-alloc.so may not "
-			 "be read: see ptrace(2), kernel.yama.ptrace_scope");
-	if (s->n_no_ring)
-		log_line(k->log, LOG_WARN, "a process with libcprof-alloc.so has closed the "
-			 "descriptor of its samples, or could not open one");
-	if (s->n_shadowed)
-		log_line(k->log, LOG_WARN, "a process has another library before libcprof-alloc.so "
-			 "whose malloc it calls: put it after ours in LD_PRELOAD");
-}
 
 /* The next reading comes when the ring is a small part full, at the present rate. */
 static void set_notice(struct kind_alloc *a, uint64_t n_before, uint64_t now_ns)
@@ -329,9 +234,9 @@ static void read_up_to(struct kind_session *k, struct engine *g, uint64_t now_ns
 	allocrings_search(&a->rings, g);
 	allocrings_read(&a->rings, now_ns, take_record, &reading);
 	allocrings_tend(&a->rings, clock_monotonic_ns());
-	forget_limbo(a);
+	allocblocks_forget_limbo(a);
 	set_notice(a, n_before, now_ns);
-	explain(k);
+	allocrings_explain(&a->rings);
 }
 
 /* Before anything is counted: without a library in a running process there would be nothing. */
@@ -342,10 +247,21 @@ static int started(struct kind_session *k, struct engine *g, struct err *e)
 	if (k->config->command_pid)
 		return 0;
 	allocrings_search(&a->rings, g);
-	explain(k);
-	if (allocrings_n(&a->rings))
+	allocrings_explain(&a->rings);
+	if (allocrings_n(&a->rings)) {
+		if (a->no_probes.code)
+			log_line(k->log, LOG_WARN, "the probes of a process cannot be used "
+				 "without CAP_PERFMON: %s", a->no_probes.what);
 		return 0;
-	err_set(e, ENOENT, "no process has libcprof-alloc.so, or lets it be used");
+	}
+	if (allocprobes_any(k))
+		return 0;
+	if (a->no_probes.code) {
+		*e = a->no_probes;
+		return e->code;
+	}
+	err_set(e, ENOENT, "no process has libcprof-alloc.so or the probes otel_memory:alloc and "
+		"free, or lets them be used");
 	err_hint(e, "start the program with LD_PRELOAD=libcprof-alloc.so, or by cprof record: see "
 		 "cprof-memory(7)");
 	return -ENOENT;
@@ -394,6 +310,8 @@ static int why_empty(const struct kind_session *k, const struct cprof_stats *sta
 {
 	const struct kind_alloc *a = state_of(k);
 	(void)stats, (void)event;
+	if (!allocrings_n(&a->rings) && allocprobes_any(k))
+		return err_set(e, ENODATA, "no samples: the probes of the program did not fire");
 	if (allocrings_n(&a->rings)) {
 		err_set(e, ENODATA, "no samples: less than %llu bytes were allocated, about",
 			(unsigned long long)a->mean);

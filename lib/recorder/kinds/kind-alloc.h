@@ -3,6 +3,7 @@
 
 /* What the kinds alloc and heap keep beside the CPU kind's state: kind-alloc.c. */
 
+#include "base/err.h"
 #include "engine/allocs.h"
 #include "recorder/kinds/allocrings.h"
 
@@ -16,6 +17,8 @@ struct kind_alloc_limbo {
 
 struct kind_alloc {
 	struct allocrings rings;
+	struct err no_probes;      /* why they cannot be used; code 0: no reason */
+	bool is_probe_ignored;     /* of a process with the library: it was reported */
 	bool is_heap;
 	uint64_t mean;             /* bytes between two samples */
 	struct kind_alloc_limbo limbo[KIND_ALLOC_LIMBO];
@@ -23,7 +26,6 @@ struct kind_alloc {
 	uint64_t n_taken;          /* records so far; they set when the next reading is due: */
 	uint64_t read_ns;
 	int notice_ms;
-	bool is_explained;
 	bool is_program_due;       /* the command has called exec */
 	char program[256];         /* its file; "": unknown */
 };

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "event/evparse.h"
 #include "event/evusdt.h"
-#include "probe/probelocate.h"
 #include "proc/targetcheck.h"
 #include "recorder/commandgroup.h"
 #include "recorder/machine.h"
@@ -148,7 +147,7 @@ static int locate_probes(struct kind_session *k, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	return probelocate_pending(&c->events, k->host, ids, n, e);
+	return probelocate_pending(&c->events, k->host, ids, n, &c->probes, e);
 }
 
 static int choose_events(struct kind_session *k, struct err *e)
@@ -214,8 +213,7 @@ static void read_limits(struct kind_session *k)
 		k->max_branches = (uint32_t)max_branches;
 }
 
-int kind_cpu_choose_waits(struct kind_session *k, const char *event, uint64_t one_of,
-			  struct err *e)
+int kind_cpu_choose_only(struct kind_session *k, const struct kind_cpu_only *only, struct err *e)
 {
 	const struct cprof_config *config = k->config;
 	const struct cprof_machine *m = config->machine;
@@ -223,8 +221,9 @@ int kind_cpu_choose_waits(struct kind_session *k, const char *event, uint64_t on
 	if (!c)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	k->state = c;
-	c->only_event = event;
-	c->one_of = one_of;
+	c->only_event = only->event;
+	c->one_of = only->one_of;
+	c->probes = only->probes;
 	c->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
 	c->attr.rate_max_hz = evopen_max_rate_hz(k->host);
 	c->open = (struct evopen){
@@ -242,7 +241,7 @@ int kind_cpu_choose_waits(struct kind_session *k, const char *event, uint64_t on
 
 int kind_cpu_choose(struct kind_session *k, struct err *e)
 {
-	return kind_cpu_choose_waits(k, NULL, 0, e);
+	return kind_cpu_choose_only(k, &(struct kind_cpu_only){ NULL }, e);
 }
 
 /* ---- stacks and scope -------------------------------------------------------------- */

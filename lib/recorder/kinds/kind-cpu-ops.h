@@ -6,10 +6,14 @@
 
 #include "recorder/kinds/kind-cpu.h"
 
-/* Instead of kind_cpu_choose: one event of waits, of whose switches one of one_of is sampled (0: as
- * many as switch_rate_max allows). */
-int kind_cpu_choose_waits(struct kind_session *k, const char *event, uint64_t one_of,
-			  struct err *e);
+/* Instead of the configuration's events. */
+struct kind_cpu_only {
+	const char *event;              /* in the grammar of events; NULL: the configuration's */
+	uint64_t one_of;                /* switches: one of so many is sampled; 0: as many as
+					 * switch_rate_max allows */
+	struct probelocate_options probes;
+};
+int kind_cpu_choose_only(struct kind_session *k, const struct kind_cpu_only *only, struct err *e);
 
 int kind_cpu_open(struct kind_session *k, struct err *e);
 void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns);

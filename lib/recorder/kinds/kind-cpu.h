@@ -7,6 +7,7 @@
 #include "event/evattr.h"
 #include "event/evopen.h"
 #include "event/evspec.h"
+#include "probe/probelocate.h"
 #include "proc/cgroup.h"
 #include "proc/threadread.h"
 #include "recorder/coverage.h"
@@ -29,8 +30,7 @@ struct kind_cpu_thin {
 	uint64_t until_ns;              /* of the present burst or pause */
 };
 
-struct kind_alloc; struct kind_cpu_functions;
-struct procs_thread;
+struct kind_alloc; struct kind_cpu_functions; struct procs_thread;
 
 struct kind_cpu_waits {
 	uint32_t event;                 /* the one with records of switches */
@@ -62,6 +62,7 @@ struct kind_cpu {
 	uint64_t quantum_ns;            /* the session's -c, if that is a time */
 	uint64_t one_of;                /* of so many switches one is sampled; 0: see waitrate.h */
 	const char *only_event;         /* instead of those of the configuration, or NULL */
+	struct probelocate_options probes;
 	struct cgroup cgroup;
 	struct copysize copysize;
 	struct kind_cpu_waits waits;
@@ -99,15 +100,13 @@ void kind_cpu_log_scope(const struct kind_session *k);
 
 void kind_cpu_choose_callgraph(struct kind_session *k);
 
-/* Waits (kind-cpu-waits.c).  choose runs before the events are opened, and sets their roles. */
+/* Waits (kind-cpu-waits.c).  choose runs before the events are opened. */
 bool kind_cpu_waits_any(const struct kind_cpu *c);
 int kind_cpu_waits_check(const struct kind_session *k, struct err *e);
 int kind_cpu_waits_choose(struct kind_session *k, struct err *e);
-/*
- * Changes of the scope while recording (kind-cpu-scope.c).  possible: for this configuration and
+/* Changes of the scope while recording (kind-cpu-scope.c).  possible: for this configuration and
  * these events.  change: does it, and notes it with the reason (static); -errno with e set: nothing
- * has changed.
- */
+ * has changed. */
 bool kind_cpu_scope_possible(const struct kind_session *k);
 int kind_cpu_scope_init(struct kind_session *k, struct err *e);
 void kind_cpu_scope_drained(struct kind_session *k, const struct engine *g, uint64_t now_ns);

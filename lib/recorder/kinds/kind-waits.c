@@ -48,7 +48,8 @@ static int choose(struct kind_session *k, struct err *e)
 	if (c->freq && !has_clock)
 		return refuse(e, event, "frequency", "period is a number of switches, or a time");
 	int r = has_clock ? 0 : choose_one_of(c, &one_of, e);
-	return r < 0 ? r : kind_cpu_choose_waits(k, event, one_of, e);
+	return r < 0 ? r : kind_cpu_choose_only(k, &(struct kind_cpu_only){
+		.event = event, .one_of = one_of }, e);
 }
 
 #define KIND(event) { .name = event, .choose = choose, KIND_CPU_OPERATIONS }
