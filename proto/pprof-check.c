@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "proto/pprof-read.h"
+#include "proto/pprof.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -258,7 +259,8 @@ static void check_mappings(struct check *c, const struct mapping_facts *facts)
 			      m->filename, m->build_id);
 		if (!m->filename[0])
 			WARNING(c, MAPPING, GO | PARCA, "mapping %zu: no file name", i + 1);
-		if (i > 0 && p->mapping[0].filename[0] == '[' && m->filename[0] == '/') {
+		if (i > 0 && p->mapping[0].filename[0] == '[' && m->filename[0] == '/' &&
+		    strcmp(p->mapping[0].filename, PPROF_NO_MAIN) != 0) {
 			WARNING(c, MAPPING, GO | PARCA,
 				"mapping 1 is '%s', although there is a file, '%s'",
 				p->mapping[0].filename, m->filename);

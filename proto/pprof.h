@@ -34,6 +34,10 @@ struct pprof_mapping {
 	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
 };
 
+/* The file name of an empty first mapping, where readers expect the main binary: many programs ran,
+ * and no location is in it.  Readers do not look for files whose names begin with '['. */
+#define PPROF_NO_MAIN "[several programs]"
+
 struct pprof_function { const char *name, *system_name, *filename; int64_t start_line; };
 
 struct pprof_line { uint64_t function_id; int64_t line, column; };

@@ -3,6 +3,7 @@
 #include "base/strtab.h"
 #include "cprof-names.h"
 #include "engine/engine.h"
+#include "proto/pprof.h"
 #include "symbolize/kernel/symkernel.h"
 #include "symbolize/kernel/symklink.h"
 
@@ -25,6 +26,13 @@ static uint32_t add_mapping(struct names *n, struct names_mapping m)
 			return (uint32_t)i;
 	}
 	return VEC_PUSH(&n->mappings, m) ? (uint32_t)n->mappings.n - 1 : NAMES_NO_MAPPING;
+}
+
+void names_mapping_none(struct engine *g, struct names *n)
+{
+	add_mapping(n, (struct names_mapping){
+		.filename = strtab_add_cstr(&g->strings, PPROF_NO_MAIN),
+	});
 }
 
 static uint32_t build_id_text(struct engine *g, const uint8_t *id, size_t n)

@@ -11,6 +11,9 @@
 /* The mapping of the segment that contains vaddr; NAMES_NO_MAPPING: no memory. */
 uint32_t names_mapping_dso(struct engine *g, struct names *n, const struct dso *d, uint64_t vaddr);
 
+/* An empty mapping in the place of a main binary, which no location has. */
+void names_mapping_none(struct engine *g, struct names *n);
+
 /*
  * The mapping of the kernel proper, or of the module that k names for this address, which becomes
  * the address in the profile.  Unless real addresses are requested, that one does not depend on

@@ -258,9 +258,12 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	return 0;
 }
 
-/* mapping[0] is the main binary even if it has no samples of its own. */
+/* mapping[0] is the main binary even if it has no samples of its own.  A whole machine has none, and
+ * the kernel must not seem to be it. */
 static void add_main_binary(struct engine *g, struct names *n)
 {
+	if (g->procs.no_first_exe)
+		names_mapping_none(g, n);
 	if (g->procs.first_exe == UINT32_MAX)
 		return;
 	const struct dso *d = dso_get(&g->dsos, g->procs.first_exe);

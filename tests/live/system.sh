@@ -55,7 +55,8 @@ all() {
 	done
 	profile 'no idle task, all samples with pid and name of their process' all.pb.gz \
 		"'0' not in labels('pid')" "all('pid' in r[2] and 'process_name' in r[2] for r in rows)" \
-		"'target: all processes; ' in comments"
+		"'target: all processes; ' in comments" "p.mappings[1].file == '[several programs]'" \
+		"all(l.mapping != p.mappings[1] for l in p.locations.values())"
 	check '-a: the CPU time is at most that of all CPUs' "$PYTHON" -c "
 import json
 d = json.load(open('out'))

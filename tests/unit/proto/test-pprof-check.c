@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "proto/pprof-check.h"
 #include "proto/pprof-read.h"
+#include "proto/pprof.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -203,6 +204,12 @@ static void test_symbols(void)
 	x.map[0].filename = "[vdso]";
 	x.map[1].filename = "/bin/a";
 	WARNING(MAPPING, "mapping 1 is '[vdso]'");
+	x.map[0] = (struct profile_mapping){ .id = 1, .filename = PPROF_NO_MAIN, .build_id = "" };
+	x.map[1].filename = "/bin/a";
+	x.loc[0].mapping = x.loc[2].mapping = &x.map[1];
+	x.loc[0].address = x.loc[2].address = x.map[1].memory_start;
+	x.map[1].has_filenames = x.map[1].has_line_numbers = x.map[1].has_inline_frames = true;
+	finds_nothing("mapping: none in the place of a main binary");
 	x.line[2].function = x.line[0].function = &x.fn[0];
 	x.fn[0].filename = "";
 	ERROR(FLAGS, "has_filenames is set, but none of its 2 locations");
