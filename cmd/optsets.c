@@ -50,6 +50,11 @@ const struct optwords optsets_fault_unit = {
 	.word = WORDS({ "count", false, " (the default)" }, { "bytes", true, " of their pages" }),
 };
 
+const struct optwords optsets_heap = {
+	.name = "heap",
+	.word = WORDS({ "end", 1 }, { "peak", 2 }),
+};
+
 const struct optwords optsets_stop = {
 	.name = "stop",
 	.word = WORDS({ "never", CPROF_STOP_NEVER, " (the default)" },
@@ -139,5 +144,5 @@ const struct optwords *const optwords_sets[] = {
 	&optsets_control,
 	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,
 	&optsets_from, &optsets_consumers, &optsets_to, &optsets_fault_unit, &optsets_stop,
-	&optsets_interpreter, &optsets_go_format, &optsets_go_labels, NULL
+	&optsets_interpreter, &optsets_go_format, &optsets_go_labels, &optsets_heap, NULL
 };

@@ -21,6 +21,7 @@ extern const struct optwords optsets_by;             /* names of kinds of rows *
 extern const struct optwords optsets_go_format;      /* debug=1, debug=2 */
 extern const struct optwords optsets_go_labels;      /* enum cprof_go_labels */
 extern const struct optwords optsets_fault_unit;     /* true: bytes */
+extern const struct optwords optsets_heap;           /* enum recordopts_heap, from 1 */
 extern const struct optwords optsets_stop;           /* enum cprof_snapshot_stop */
 extern const struct optwords optsets_interpreter;    /* enum cprof_interpreter */
 extern const struct optwords optsets_sort;           /* enum top_order */

@@ -211,6 +211,7 @@ struct cprof_config {
 	 * shown as the change since the profile's start. */
 	const struct cprof_preload *command_preload;
 	bool delta;
+	bool peak;                     /* in use at the peak, too; not with delta */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */

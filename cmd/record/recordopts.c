@@ -25,8 +25,9 @@ enum {
 static const struct argp_option options[] = {
 	{ "alloc", OPT_ALLOC, NULL, 0,
 	  "Sample where memory is allocated: blocks and bytes, one sample in -c bytes", 2 },
-	{ "heap", OPT_HEAP, NULL, 0,
-	  "The same, and which of these blocks are still in use", 2 },
+	{ "heap", OPT_HEAP, "WHEN", OPTION_ARG_OPTIONAL,
+	  "The same, and which of these blocks are still in use: {heap}; peak, the default for "
+	  "commands, is when most was in use, and the end", 2 },
 	{ "delta", OPT_DELTA, NULL, 0,
 	  "With --heap: what is in use less what was at the start of the profile", 2 },
 	{ "scale", OPT_SCALE, NULL, 0,
@@ -110,6 +111,8 @@ static void check_end(const struct recordopts *o, struct argp_state *state)
 		argp_error(state, "--delay -1 begins disabled, and only --control can enable it");
 	if (o->target.config.delta && o->target.config.kind != cprof_heap_recorder())
 		argp_error(state, "--delta goes with --heap");
+	if (o->target.config.delta && o->heap == RECORDOPTS_HEAP_PEAK)
+		argp_error(state, "--delta shows changes, which have no peak");
 	if (o->quiet && o->verbose)
 		argp_error(state, "-q and -v exclude each other");
 	if (o->repeat && !o->target.command)
@@ -161,6 +164,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--alloc and --heap, which includes it, go alone");
 		o->is_memory = true;
 		c->kind = key == OPT_HEAP ? cprof_heap_recorder() : cprof_alloc_recorder();
+		if (arg && key == OPT_HEAP)
+			o->heap = (enum recordopts_heap)optwords_parse(&optsets_heap, state,
+								       "--heap", arg);
 		break;
 	case OPT_DELTA: c->delta = true; break;
 	case OPT_INTERPRETER:
@@ -197,12 +203,22 @@ const struct argp recordopts_argp = {
 	       "recorded command its own status, 126 or 127 when it could not be run.",
 };
 
+/* Many commands free everything before they end. */
+static bool is_peak_shown(const struct recordopts *o)
+{
+	if (o->target.config.kind != cprof_heap_recorder() || o->target.config.delta)
+		return false;
+	return o->heap == RECORDOPTS_HEAP_PEAK ||
+	       (o->heap == RECORDOPTS_HEAP_AUTO && targetopts_records_command(&o->target));
+}
+
 void recordopts_parse(struct recordopts *o, int argc, char **argv)
 {
 	*o = (struct recordopts){ 0 };
 	targetopts_init(&o->target, argc, argv);
 	argp_parse(&recordopts_argp, argc, argv, ARGP_IN_ORDER, NULL, o);
 	targetopts_finish(&o->target);
+	o->target.config.peak = is_peak_shown(o);
 	o->target.config.pausable = o->part.has_control;
 	o->target.config.keep_last_ns = o->part.last_ns;
 	o->target.config.label = o->labels.v;

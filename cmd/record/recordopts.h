@@ -11,6 +11,9 @@
 #include "cmd/record/partopts.h"
 #include "cmd/record/targetopts.h"
 
+/* What --heap shows: only what is in use at the end, or also at the peak. */
+enum recordopts_heap { RECORDOPTS_HEAP_AUTO, RECORDOPTS_HEAP_END, RECORDOPTS_HEAP_PEAK };
+
 struct recordopts {
 	struct targetopts target;     /* its config has the labels below, too */
 	struct partopts part;
@@ -21,6 +24,7 @@ struct recordopts {
 	unsigned repeat;              /* runs of the command; 0: one, without --repeat */
 	uint64_t duration_ns;         /* 0: until the target ends */
 	bool is_memory;               /* --alloc or --heap */
+	enum recordopts_heap heap;
 	bool strict, quiet, verbose, json;
 };
 

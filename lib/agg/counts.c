@@ -69,6 +69,12 @@ bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t label
 	return true;
 }
 
+uint32_t counts_find(const struct counts *c, uint32_t event, uint32_t stack, uint32_t labels)
+{
+	const struct count *have = find(c, hash_of(event, stack, labels), event, stack, labels);
+	return have ? (uint32_t)(have - c->v) : UINT32_MAX;
+}
+
 bool counts_take(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		 uint64_t n_samples, uint64_t value)
 {

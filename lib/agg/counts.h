@@ -40,4 +40,7 @@ bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t label
 bool counts_take(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		 uint64_t n_samples, uint64_t value);
 
+/* The index of an entry in v; UINT32_MAX: there is none. */
+uint32_t counts_find(const struct counts *c, uint32_t event, uint32_t stack, uint32_t labels);
+
 #endif

@@ -16,11 +16,12 @@ static uint64_t hash_of(uint32_t pid, uint64_t addr)
 	return hash_u64(addr ^ (uint64_t)pid << 40);
 }
 
-void allocs_init(struct allocs *a, struct budget *budget, struct counts *counts, uint32_t held,
-		 uint32_t gone)
+void allocs_init(struct allocs *a, struct budget *budget, struct counts *counts,
+		 uint32_t first_event)
 {
 	*a = (struct allocs){
-		.budget = budget, .counts = counts, .held = held, .gone = gone,
+		.budget = budget, .counts = counts, .held = first_event,
+		.gone = first_event + 1, .came = first_event + 2, .went = first_event + 3,
 		.n_max = ALLOCS_BLOCKS_MAX, .random = 0x9e3779b97f4a7c15u,
 		.index.budget = budget,
 	};
@@ -29,26 +30,91 @@ void allocs_init(struct allocs *a, struct budget *budget, struct counts *counts,
 void allocs_done(struct allocs *a)
 {
 	if (a->budget)
-		budget_release(a->budget, a->cap * sizeof(*a->v));
+		budget_release(a->budget, a->cap * sizeof(*a->v) +
+					  a->changed_cap * sizeof(*a->changed));
 	free(a->v);
+	free(a->changed);
 	hashindex_done(&a->index);
 	*a = (struct allocs){ 0 };
+}
+
+/* ---- the peak ------------------------------------------------------------------------------- */
+
+static bool push_changed(struct allocs *a, uint32_t entry)
+{
+	if (!budget_grow_array(a->budget, (void **)&a->changed, &a->changed_cap, a->n_changed, 1,
+			       sizeof(*a->changed), true))
+		return false;
+	a->changed[a->n_changed++] = entry;
+	return true;
+}
+
+/* A block came or went since the peak.  An entry that is not in the list would stay forever. */
+static void note_change(struct allocs *a, uint32_t event, const struct allocs_block *b)
+{
+	struct counts *c = a->counts;
+	uint32_t at = counts_find(c, event, b->stack, b->labels);
+	if (at == UINT32_MAX || !(c->v[at].n_samples | c->v[at].value)) {
+		uint32_t entry = at == UINT32_MAX ? c->n : at;
+		if (!push_changed(a, entry)) {
+			a->n_unfit++;
+			return;
+		}
+	}
+	counts_add(c, event, b->stack, b->labels, b->n, b->value, true);
+}
+
+void allocs_restart_peak(struct allocs *a)
+{
+	for (uint32_t i = 0; i < a->n_changed; i++) {
+		struct count *c = &a->counts->v[a->changed[i]];
+		c->n_samples = c->value = 0;
+	}
+	a->n_changed = 0;
+	a->peak_bytes = a->n_bytes;
+}
+
+void allocs_counts_moved(struct allocs *a)
+{
+	a->n_changed = 0;
+	for (uint32_t i = 0; a->has_peak && i < a->counts->n; i++) {
+		struct count *c = &a->counts->v[i];
+		if (c->event != a->came && c->event != a->went)
+			continue;
+		if (!push_changed(a, i)) {
+			a->n_unfit++;
+			c->n_samples = c->value = 0;
+		}
+	}
 }
 
 /* ---- counts --------------------------------------------------------------------------------- */
 
 static void count_block(struct allocs *a, const struct allocs_block *b)
 {
-	if (!b->is_older)
-		counts_add(a->counts, a->held, b->stack, b->labels, b->n, b->value, true);
+	if (b->is_older)
+		return;
+	counts_add(a->counts, a->held, b->stack, b->labels, b->n, b->value, true);
+	a->n_bytes += b->value;
+	if (!a->has_peak)
+		return;
+	if (a->n_bytes > a->peak_bytes && !a->is_halving)
+		allocs_restart_peak(a);
+	else
+		note_change(a, a->came, b);
 }
 
 static void uncount_block(struct allocs *a, const struct allocs_block *b)
 {
-	if (!b->is_older)
-		counts_take(a->counts, a->held, b->stack, b->labels, b->n, b->value);
-	else
+	if (b->is_older) {
 		counts_add(a->counts, a->gone, b->stack, b->labels, b->n, b->value, true);
+		return;
+	}
+	if (!counts_take(a->counts, a->held, b->stack, b->labels, b->n, b->value))
+		return;
+	a->n_bytes -= b->value;
+	if (a->has_peak)
+		note_change(a, a->went, b);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -81,6 +147,8 @@ static bool is_chosen(struct allocs *a)
 static void halve(struct allocs *a)
 {
 	a->n_halvings++;
+	/* Sums change by chance here, which makes no peak. */
+	a->is_halving = true;
 	for (uint32_t i = a->n; i-- > 0;) {
 		struct allocs_block *b = &a->v[i];
 		uncount_block(a, b);
@@ -96,6 +164,7 @@ static void halve(struct allocs *a)
 			counts_take(a->counts, a->gone, b->stack, b->labels, b->n / 2,
 				    b->value / 2);
 	}
+	a->is_halving = false;
 }
 
 /* Stands for more if others were dropped; false: it is one of those. */
@@ -170,6 +239,8 @@ void allocs_forget(struct allocs *a, uint32_t pid)
 
 void allocs_restart(struct allocs *a)
 {
+	a->n_changed = 0;
+	a->n_bytes = a->peak_bytes = 0;
 	for (uint32_t i = 0; i < a->n; i++) {
 		a->v[i].is_older = a->is_delta;
 		count_block(a, &a->v[i]);

@@ -6,6 +6,10 @@
  * sample stands for.  The sums over all of them are counts of an event of their own, so that what
  * is in use is known at any time.
  *
+ * The most bytes that were in use at a time are the peak.  What was in use then follows from what is
+ * in use now and from the changes since: two more events, of blocks that came and blocks that
+ * went.  A new peak empties them, so a change costs the same however many blocks there are.
+ *
  * The table is bounded.  When it is full, every second block is dropped, and the others, and those
  * to come, stand for twice as much: sums stay right on average.
  */
@@ -35,21 +39,29 @@ struct allocs_block {
 struct allocs {
 	struct budget *budget;
 	struct counts *counts;
-	/* Events: what is in use; what was at the start of the profile, and is not any more. */
-	uint32_t held, gone;
+	/* Events: what is in use; what was at the start of the profile, and is not any more; what
+	 * came and what went since the peak. */
+	uint32_t held, gone, came, went;
 	bool is_delta;             /* the profile shows changes since its start */
+	bool has_peak;             /* it shows the peak, too; not with is_delta */
+	uint64_t n_bytes, peak_bytes; /* in use: now; at the peak */
+	uint32_t *changed;         /* entries of counts, of blocks that came or went */
+	uint32_t n_changed, changed_cap;
 	uint32_t n_max;            /* ALLOCS_BLOCKS_MAX; tests choose fewer */
 	struct allocs_block *v;
 	uint32_t n, cap;
 	struct hashindex index;
 	unsigned n_halvings;
+	bool is_halving;
 	uint64_t random;
 	uint64_t n_unfit;          /* blocks that are not in the table for lack of memory */
 };
 
-/* budget and counts are borrowed; nothing is allocated. */
-void allocs_init(struct allocs *a, struct budget *budget, struct counts *counts, uint32_t held,
-		 uint32_t gone);
+/* budget and counts are borrowed; nothing is allocated.  The events are the first one and those
+ * after it. */
+#define ALLOCS_EVENTS 4u
+void allocs_init(struct allocs *a, struct budget *budget, struct counts *counts,
+		 uint32_t first_event);
 void allocs_done(struct allocs *a);
 
 /* A block is in use from now on; one at the same address is not any more. */
@@ -66,5 +78,11 @@ void allocs_forget(struct allocs *a, uint32_t pid);
 
 /* The counts are empty: another profile begins. */
 void allocs_restart(struct allocs *a);
+
+/* What is in use now is the peak so far: earlier ones do not matter. */
+void allocs_restart_peak(struct allocs *a);
+
+/* Entries of the counts have other places now. */
+void allocs_counts_moved(struct allocs *a);
 
 #endif

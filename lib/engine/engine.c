@@ -122,8 +122,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	locklabels_init(&g->locks, &g->strings, &g->labels, &g->dsos);
 	owners_init(&g->owners, o->host);
 	init_waits(g);
-	allocs_init(&g->allocs, &g->budget, &g->counts, (uint32_t)o->n_events,
-		    (uint32_t)o->n_events + 1);
+	allocs_init(&g->allocs, &g->budget, &g->counts, (uint32_t)o->n_events);
 	init_functions(g);
 	init_gc(g);
 	return 0;

@@ -215,6 +215,7 @@ static void swap_all(struct gc_tables *t, const struct gc_tables_part *part, str
 	for (size_t i = 0; i < c->n_counts; i++)
 		swap_counts(counts_of(t, part, i), &c->counts[i]);
 	gc_ids_commit(&c->ids);
+	allocs_counts_moved(t->allocs);
 	t->n_runs++;
 }
 

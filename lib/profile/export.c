@@ -327,9 +327,10 @@ static int64_t memory_value(uint64_t held, uint64_t gone, uint64_t parts)
 	return (int64_t)(n < 0 ? n - 0.5 : n + 0.5);
 }
 
-/* Adds a count to the values of its sample: two numbers for each of the engine's events, or for
- * blocks, for those in use, and for those that no longer are. */
-static void add_values(const struct export *x, const struct count *c, uint64_t sum[6])
+/* Two numbers for each of the engine's events, or for blocks, for those of struct allocs, too. */
+#define SUMS (2 + 2 * ALLOCS_EVENTS)
+
+static void add_values(const struct export *x, const struct count *c, uint64_t sum[SUMS])
 {
 	uint32_t n = x->g->options.n_events, column = c->event < n ? 0 : c->event - n + 1;
 	sum[2 * column] += c->n_samples;
@@ -337,7 +338,7 @@ static void add_values(const struct export *x, const struct count *c, uint64_t s
 }
 
 /* Returns their number. */
-static size_t values_of(const struct export *x, const uint64_t sum[6], int64_t ret[4])
+static size_t values_of(const struct export *x, const uint64_t sum[SUMS], int64_t ret[6])
 {
 	ret[0] = (int64_t)sum[0];
 	ret[1] = scaled(sum[1], x->info->scale);
@@ -348,7 +349,12 @@ static size_t values_of(const struct export *x, const uint64_t sum[6], int64_t r
 		return 2;
 	ret[2] = memory_value(sum[2], sum[4], ALLOCS_PARTS);
 	ret[3] = memory_value(sum[3], sum[5], 1);
-	return 4;
+	if (!x->info->peak_type)
+		return 4;
+	/* What is in use now, without what came since the peak, and with what went. */
+	ret[4] = memory_value(sum[2] + sum[8], sum[6], ALLOCS_PARTS);
+	ret[5] = memory_value(sum[3] + sum[9], sum[7], 1);
+	return 6;
 }
 
 static int write_samples(struct export *x)
@@ -358,8 +364,8 @@ static int write_samples(struct export *x)
 	struct waitlabel_last last = { .stack = STACKS_NONE };
 	for (size_t i = 0; i < x->n_entries; i++) {
 		uint32_t stack = stack_of(x, x->entry[i]);
-		uint64_t sum[6] = { 0 };
-		int64_t value[4];
+		uint64_t sum[SUMS] = { 0 };
+		int64_t value[6];
 		add_values(x, &g->counts.v[x->entry[i]], sum);
 		for (; i + 1 < x->n_entries && is_same(x, x->entry[i], x->entry[i + 1]); i++)
 			add_values(x, &g->counts.v[x->entry[i + 1]], sum);
@@ -414,7 +420,12 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 			pprof_sample_type(x.out, info->held_count_type, "count");
 			pprof_sample_type(x.out, info->held_type, info->unit);
 		}
+		if (info->peak_type) {
+			pprof_sample_type(x.out, info->peak_count_type, "count");
+			pprof_sample_type(x.out, info->peak_type, info->unit);
+		}
 		pprof_default_sample_type(x.out, info->is_count ? info->count_type :
+					  info->peak_type ? info->peak_type :
 					  info->held_type ? info->held_type : info->type);
 		pprof_period(x.out, info->period_type ? info->period_type : info->type,
 			     info->unit, (int64_t)info->period);

@@ -34,6 +34,8 @@ struct export_info {
 	bool is_memory;
 	/* It has these values, too: of the blocks in use; NULL: it has not. */
 	const char *held_count_type, *held_type;
+	/* And these: of the blocks that were in use at the peak. */
+	const char *peak_count_type, *peak_type;
 	const char *period_type;       /* NULL: type */
 	bool is_count;                 /* readers show value[0] first */
 	bool has_waits;                /* add the labels of waitlabel.h */

@@ -212,6 +212,7 @@ int results_write(const struct results_profile *p,
 			.number = p->number, .n_numbers = p->n_numbers, .is_count = p->is_count,
 			.is_memory = p->is_memory, .held_count_type = p->held_count_type,
 			.held_type = p->held_type, .period_type = p->period_type,
+			.peak_count_type = p->peak_count_type, .peak_type = p->peak_type,
 			.level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting,
 			.scale = p->ev->scale * (double)p->ev->unit_each,
 		};

@@ -50,6 +50,7 @@ struct results_profile {
 	size_t n_numbers;
 	bool is_count, is_memory;              /* likewise */
 	const char *held_count_type, *held_type, *period_type;  /* likewise */
+	const char *peak_count_type, *peak_type;
 	const char *const *remark;             /* further comments */
 	size_t n_remarks;
 	const char *origin;                    /* one more comment, or NULL */

@@ -16,6 +16,7 @@ struct kind_event {
 	/* As in struct export_info (profile/export.h). */
 	bool is_memory;
 	const char *held_count_type, *held_type, *period_type;
+	const char *peak_count_type, *peak_type;
 	uint32_t output;                /* the profile it goes to: events may share one */
 	uint32_t group;                 /* of events that are counted together; 0: none */
 	bool is_member;                 /* of a group: another event's samples carry its values */

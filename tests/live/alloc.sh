@@ -29,7 +29,7 @@ run "$CPROF" report --no-pager --limit 3 a.pb.gz
 like out 'alloc_space \(bytes\)' 'report: the type'
 
 # blocks of a megabyte are sampled with certainty at this mean, so that all figures are exact
-run "$CPROF" record --heap -c 4096 -o h.pb.gz -- "$PROG/allocs" held
+run "$CPROF" record --heap=end -c 4096 -o h.pb.gz -- "$PROG/allocs" held
 is "$status" 0 '--heap: recorded'
 for each in by_malloc:1 by_calloc:2 by_realloc:3 by_reallocarray:4 by_aligned:5 \
 	by_failed_realloc:6 thread_allocates:7 by_own_allocator:8; do
@@ -38,17 +38,26 @@ done
 profile 'heap: the types are those of Go' h.pb.gz \
 	"p.sample_types[2:] == [('inuse_objects', 'count'), ('inuse_space', 'bytes')]" \
 	"labels('bytes')"
-run "$CPROF" record --heap -c 4096 -o f.pb.gz -- "$PROG/allocs" freed
+run "$CPROF" record --heap -c 4096 -o k.pb.gz -- "$PROG/allocs" peak
+is "$status" 0 'a command with a known peak: recorded'
+for each in by_calloc:2 by_realloc:3 by_reallocarray:4 by_malloc:0 thread_allocates:0; do
+	is "$(held k.pb.gz "${each%:*}")" $((${each#*:} * 1048576)) "in use at the peak: ${each%:*}"
+done
+profile 'the peak is shown first, and the end beside it' k.pb.gz \
+	"p.sample_types[2:] == [('inuse_objects', 'count'), ('inuse_space', 'bytes'), ('peak_objects', 'count'), ('peak_space', 'bytes')]" \
+	"p.default_sample_type == 'peak_space'" \
+	"sum(s[1][3] for s in p.samples if s[1][5] >= 1048576) == 0" "count('thread_allocates') == 1"
+run "$CPROF" record --heap=end -c 4096 -o f.pb.gz -- "$PROG/allocs" freed
 profile 'nothing is in use after everything is freed' f.pb.gz \
 	"anywhere('^by_') == 0" "cum('thread_allocates') == 0" "cum('child') == 0" \
 	"count('by_malloc') > 0"
-run "$CPROF" record --heap -c 4096 -o c.pb.gz -- "$PROG/allocs" children
+run "$CPROF" record --heap=end -c 4096 -o c.pb.gz -- "$PROG/allocs" children
 is "$(held c.pb.gz by_malloc)" 1048576 'a child frees its own copy'
 is "$(held c.pb.gz child)" 0 'what a child held is gone with it'
-run "$CPROF" record --heap -c 4096 -o e.pb.gz -- sh -c 'exec "$PROG/allocs" held'
+run "$CPROF" record --heap=end -c 4096 -o e.pb.gz -- sh -c 'exec "$PROG/allocs" held'
 is "$(held e.pb.gz by_malloc)" 1048576 'a program that replaces another'
 if [ -x "$PROG/allocsxx" ]; then
-	run "$CPROF" record --heap -c 4096 -o x.pb.gz -- "$PROG/allocsxx"
+	run "$CPROF" record --heap=end -c 4096 -o x.pb.gz -- "$PROG/allocsxx"
 	for function in by_new by_new_array by_new_aligned; do
 		is "$(held x.pb.gz $function)" 1048576 "C++: $function"
 	done
@@ -101,6 +110,7 @@ if is_root; then
 	like err 'does not load libcprof-alloc.so: it is set-user-ID' 'a set-user-ID program: the reason'
 fi
 refused 64 'delta goes with --heap' '--delta alone' record --alloc --delta -- true
+refused 64 'changes, which have no peak' 'the peak of changes' record --heap=peak --delta -- true
 refused 64 'go alone' 'both' record --alloc --heap -- true
 refused 64 'has no events' 'events' record --alloc -e cycles -- true
 rm -f ./*.pb.gz

@@ -4,6 +4,7 @@
  *	held          blocks of each function of malloc(3), in use at the end, in MiB per function
  *	freed         the same, and all are freed: by another thread, by realloc, by children
  *	children      a forked child frees its copies and gets others
+ *	peak          holds most in between: 2, 3 and 4 MiB of three functions; all are freed
  *	server        leaks slowly under much churn, until it is killed
  */
 #include "cprof-alloc.h"
@@ -154,6 +155,18 @@ static int run_freed(void)
 	return r;
 }
 
+static void run_peak(void)
+{
+	in_thread(thread_allocates);
+	thread_frees(NULL);
+	by_calloc();
+	by_realloc();
+	by_reallocarray();
+	thread_frees(NULL);
+	by_malloc();
+	thread_frees(NULL);
+}
+
 /* ---- a server ------------------------------------------------------------------------------- */
 
 NOINLINE static void handle(size_t n_bytes)
@@ -194,8 +207,12 @@ int main(int argc, char **argv)
 		by_malloc();
 		return child(5 * MIB);
 	}
+	if (strcmp(mode, "peak") == 0) {
+		run_peak();
+		return 0;
+	}
 	if (strcmp(mode, "server") == 0)
 		run_server();
-	fputs("usage: allocs sites SCALE|held|freed|children|server\n", stderr);
+	fputs("usage: allocs sites SCALE|held|freed|children|peak|server\n", stderr);
 	return 64;
 }

@@ -29,6 +29,10 @@ void allocblocks_add(struct kind_alloc *a, struct engine *g, const struct record
 	struct record sample = *r;
 	sample.event = 0;
 	struct allocs_block kept = { .pid = r->pid, .addr = b->addr, .n = b->n, .value = b->value };
+	if (!a->peak_began && r->time_ns >= g->window.start_ns) {
+		a->peak_began = true;
+		allocs_restart_peak(&g->allocs);
+	}
 	bool is_inside = r->time_ns >= g->window.start_ns && r->time_ns <= g->window.end_ns &&
 			 !pausegaps_contain(&g->window.gaps, r->time_ns);
 	if (!is_inside && !a->is_heap)

@@ -44,7 +44,8 @@ static struct kind_alloc *state_of(const struct kind_session *k)
 
 static int refuse(const struct cprof_config *c, struct err *e)
 {
-	const char *what = c->n_events ? "events of perf" : c->freq ? "frequency" :
+	const char *what = c->peak && c->delta ? "peak of changes" :
+			   c->n_events ? "events of perf" : c->freq ? "frequency" :
 			   c->all_processes ? "recording of all processes" :
 			   c->n_tids || c->no_inherit ? "recording of single threads" :
 			   c->only_kernel ? "recording of the kernel" :
@@ -67,6 +68,8 @@ static void describe(struct kind_session *k)
 	ev->is_memory = true;
 	ev->held_count_type = a->is_heap ? "inuse_objects" : NULL;
 	ev->held_type = a->is_heap ? "inuse_space" : NULL;
+	ev->peak_count_type = a->has_peak ? "peak_objects" : NULL;
+	ev->peak_type = a->has_peak ? "peak_space" : NULL;
 	ev->period_type = "space";
 	k->number = number;
 	k->n_numbers = 1;
@@ -90,6 +93,7 @@ static int choose(struct kind_session *k, bool is_heap, struct err *e)
 	if (!a)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	a->is_heap = is_heap;
+	a->has_peak = is_heap && c->peak;
 	a->mean = c->period ? cpu->attr.rate_default_period : ALLOCFORMAT_MEAN;
 	if (cpu->quantum_ns || !a->mean || a->mean > ALLOCBLOCKS_BYTES_MAX)
 		return err_set(e, EINVAL, "'%s' is not a number of bytes between two samples",
@@ -244,6 +248,7 @@ static int started(struct kind_session *k, struct engine *g, struct err *e)
 {
 	struct kind_alloc *a = state_of(k);
 	g->allocs.is_delta = k->config->delta;
+	g->allocs.has_peak = a->has_peak;
 	if (k->config->command_pid)
 		return 0;
 	allocrings_search(&a->rings, g);

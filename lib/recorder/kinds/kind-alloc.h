@@ -20,6 +20,7 @@ struct kind_alloc {
 	struct err no_probes;      /* why they cannot be used; code 0: no reason */
 	bool is_probe_ignored;     /* of a process with the library: it was reported */
 	bool is_heap;
+	bool has_peak, peak_began; /* it is shown; the profile has begun, after a delay */
 	uint64_t mean;             /* bytes between two samples */
 	struct kind_alloc_limbo limbo[KIND_ALLOC_LIMBO];
 	unsigned next_limbo;

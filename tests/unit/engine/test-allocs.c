@@ -4,8 +4,12 @@
 #include "base/budget.h"
 #include "tests/unit/tap.h"
 
+#include <string.h>
+
 #define HELD 1u
 #define GONE 2u
+#define CAME 3u
+#define WENT 4u
 
 static struct counts counts;
 static struct allocs allocs;
@@ -107,16 +111,68 @@ static void test_full(void)
 	tap_ok(sum(HELD) == 0 && allocs.n == 0, "and is zero when all is freed");
 }
 
+static long long peak(void)
+{
+	return sum(HELD) - sum(CAME) + sum(WENT);
+}
+
+/* What is in use goes up and down by blocks of 100 bytes, at ten places. */
+static void test_peak(void)
+{
+	uint32_t seed = 1;
+	long long highest = 0;
+	bool ok = true;
+	uint64_t in_use[10] = { 0 }, at_peak[10] = { 0 };
+	allocs.has_peak = true;
+	allocs.n_halvings = 0;
+	allocs_restart_peak(&allocs);
+	for (unsigned i = 0; i < 20000; i++) {
+		struct allocs_block b = at(5, (uint64_t)(seed >> 8) % 300 << 12);
+		seed = seed * 1664525 + 1013904223;
+		b.stack = (uint32_t)(b.addr >> 12) % 10;
+		if ((seed >> 28) < (i < 9000 ? 9 : 6)) {
+			in_use[b.stack] += !allocs_remove(&allocs, 5, b.addr, NULL);
+			allocs_add(&allocs, &b);
+		} else {
+			in_use[b.stack] -= allocs_remove(&allocs, 5, b.addr, NULL);
+		}
+		if (sum(HELD) > highest) {
+			highest = sum(HELD);
+			memcpy(at_peak, in_use, sizeof(in_use));
+		}
+		ok &= peak() == highest;
+		if (i % 1000 == 0)
+			allocs_counts_moved(&allocs);
+	}
+	tap_ok(ok && highest > 100 * 100, "the peak is right after each change: %lld", highest);
+	for (uint32_t k = 0; k < 10; k++) {
+		long long n = 0;
+		for (uint32_t i = 0; i < counts.n; i++) {
+			const struct count *c = &counts.v[i];
+			if (c->stack == k && c->event != GONE)
+				n += c->event == CAME ? -(long long)c->value : (long long)c->value;
+		}
+		ok &= n == (long long)at_peak[k] * 100;
+	}
+	tap_ok(ok, "so is the peak's part of each place");
+	allocs_forget(&allocs, 5);
+	tap_ok(sum(HELD) == 0 && peak() == highest, "it stays when all is freed");
+	allocs_restart_peak(&allocs);
+	tap_int(peak(), 0, "a new profile has another peak");
+	allocs.has_peak = false;
+}
+
 int main(void)
 {
 	struct budget budget;
 	budget_init(&budget, (size_t)1 << 26);
 	counts_init(&counts, &budget);
-	allocs_init(&allocs, &budget, &counts, HELD, GONE);
+	allocs_init(&allocs, &budget, &counts, HELD);
 	test_life();
 	test_fork();
 	test_profiles(&budget);
 	test_full();
+	test_peak();
 	allocs_done(&allocs);
 	counts_done(&counts);
 	tap_int((long long)budget.used_bytes, 0, "all memory is given back");
