@@ -40,6 +40,12 @@ void pprof_samples_close(struct pprof_samples *s)
 	free(s);
 }
 
+void pprof_samples_rewind(struct pprof_samples *s)
+{
+	s->at = s->reader.range[PPROF_PROFILE_SAMPLE];
+	s->n_done = 0;
+}
+
 /* input: owned by the result on success; NULL if it stays the caller's. */
 static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct pprof_samples **ret,
 		      const struct profile **ret_head, struct err *e)
@@ -66,7 +72,7 @@ static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct p
 		pprof_samples_close(s);
 		return r;
 	}
-	s->at = s->reader.range[PPROF_PROFILE_SAMPLE];
+	pprof_samples_rewind(s);
 	s->inflated = TAKE_PTR(inflated);
 	if (is_gzip)
 		free(input);

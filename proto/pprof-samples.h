@@ -40,6 +40,9 @@ int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
 /* 1: a sample; 0: no more; -EINVAL: damaged; -ENOMEM. */
 int pprof_samples_next(struct pprof_samples *s, struct pprof_sample_row *ret);
 
+/* The next sample is the first one again. */
+void pprof_samples_rewind(struct pprof_samples *s);
+
 void pprof_samples_close(struct pprof_samples *s);
 
 #endif

@@ -258,8 +258,8 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	return 0;
 }
 
-/* mapping[0] is the main binary even if it has no samples of its own.  A whole machine has none, and
- * the kernel must not seem to be it. */
+/* mapping[0] is the main binary even if it has no samples of its own.  For a whole machine it is an
+ * empty one: readers would take the kernel for its program. */
 static void add_main_binary(struct engine *g, struct names *n)
 {
 	if (g->procs.no_first_exe)

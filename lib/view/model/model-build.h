@@ -6,19 +6,24 @@
  * are added once, and the translation of a file's own indices.
  */
 
+#include "base/budget.h"
 #include "base/err.h"
 #include "base/hashindex.h"
 #include "base/vec.h"
 #include "proto/pprof-read.h"
 #include "proto/pprof-samples.h"
+#include "view/model/model-merge.h"
 #include "view/model/model.h"
 
 #include <errno.h>
 
 #define MODEL_ITEMS_MAX (UINT32_MAX - 1)
+#define MODEL_LABELS_MAX 4096u      /* of a sample */
 
 struct model_builder {
 	struct model *m;
+	const struct model_merge *how;
+	struct budget budget;       /* of the strings: their number of bytes */
 	VEC(struct model_mapping) mappings;
 	VEC(struct model_function) functions;
 	VEC(struct model_line) lines;
@@ -31,6 +36,7 @@ struct model_builder {
 	VEC(int64_t) values;
 	VEC(uint32_t) comments;
 	struct hashindex by_mapping, by_function, by_location, by_stack, by_labels, by_sample;
+	struct hashindex by_comment;
 	struct err *e;
 };
 
@@ -42,6 +48,7 @@ struct model_file {
 	uint32_t *mapping, *function, *location;  /* in the model; MODEL_NONE if not yet used */
 	double *ratio;  /* by sample type: from its unit to the model's */
 	bool scales;
+	char window[32];  /* value of the label "window"; "": none */
 	VEC(struct profile_label) raw_labels;
 	VEC(struct model_raw_set) raw_sets;
 	struct hashindex by_raw;
@@ -78,6 +85,28 @@ static inline uint32_t model_intern(struct model_builder *b, const char *s)
 {
 	return strtab_add_cstr(&b->m->strings, s);
 }
+
+/* model-read.c: an empty model.  -ENOMEM with e set. */
+int model_build_begin(struct model_builder *b, const struct model_merge *how, struct err *e);
+
+/* Sets the sample types of an empty model. */
+int model_build_types(struct model_builder *b, const struct profile_value_type *type, size_t n);
+
+/* model-parts.c: makes an empty model take the same files as another one. */
+int model_build_like(struct model_builder *b, const struct model *m);
+
+/* Adds a file.  -errno with e set: the model is as before if only the file is to blame (-EINVAL,
+ * -E2BIG and errors of opening it) and how->skip is set. */
+int model_build_file(struct model_builder *b, const char *path);
+
+/* The same for a file in memory. */
+int model_build_bytes(struct model_builder *b, const void *data, size_t n_bytes);
+
+/* Adds a model in the place of the files that it was made of. */
+int model_build_model(struct model_builder *b, const struct model *m);
+
+/* Frees all but the model, which becomes *ret, or is freed as well if r is an error.  Returns r. */
+int model_build_end(struct model_builder *b, int r, struct model **ret);
 
 /* model-location.c: adds a mapping of the file, unless the model has an equal one. */
 int model_location_mapping(struct model_builder *b, struct model_file *f,

@@ -6,10 +6,15 @@
 
 #include "view/model/model-build.h"
 
+#include "base/hash.h"
 #include "view/model/scale.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define COMMENTS_MAX 100000
 
 /* ---- one file ------------------------------------------------------------- */
 
@@ -48,26 +53,35 @@ static int match_type(struct model_builder *b, struct model_file *f, size_t i)
 	return 0;
 }
 
+int model_build_types(struct model_builder *b, const struct profile_value_type *type, size_t n)
+{
+	struct model *m = b->m;
+	struct model_type *v = n <= MODEL_ITEMS_MAX ? calloc(n, sizeof(*v)) : NULL;
+	if (!v)
+		return model_no_memory(b);
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct model_type){ model_intern(b, type[i].type),
+					    model_intern(b, type[i].unit) };
+	m->type = v;
+	m->n_types = (uint32_t)n;
+	return 0;
+}
+
 static int match_header(struct model_builder *b, struct model_file *f)
 {
 	const struct profile *p = f->head;
 	struct model *m = b->m;
 	if (p->n_sample_types == 0)
 		return err_set(b->e, ENOENT, "the profile has no sample types");
-	if (m->n_files == 0) {
-		m->type = calloc(p->n_sample_types, sizeof(*m->type));
-		if (!m->type || p->n_sample_types > MODEL_ITEMS_MAX)
-			return model_no_memory(b);
-		m->n_types = (uint32_t)p->n_sample_types;
-		for (size_t i = 0; i < m->n_types; i++)
-			m->type[i] = (struct model_type){ model_intern(b, p->sample_type[i].type),
-							  model_intern(b, p->sample_type[i].unit) };
+	if (!m->type && model_build_types(b, p->sample_type, p->n_sample_types) == 0) {
 		m->period_type = (struct model_type){ model_intern(b, p->period_type.type),
 						      model_intern(b, p->period_type.unit) };
 		m->drop_frames = model_intern(b, p->drop_frames);
 		m->keep_frames = model_intern(b, p->keep_frames);
 		m->doc_url = model_intern(b, p->doc_url);
 	}
+	if (!m->type)
+		return model_no_memory(b);
 	const char *type = model_string(m, m->period_type.type);
 	const char *unit = model_string(m, m->period_type.unit);
 	double ratio = strcmp(p->period_type.unit, unit) == 0
@@ -103,17 +117,19 @@ static int add_comments(struct model_builder *b, const struct profile *p)
 {
 	for (size_t i = 0; i < p->n_comments; i++) {
 		uint32_t id = model_intern(b, p->comment[i]);
-		bool known = false;
-		for (size_t k = 0; k < b->comments.n && !known; k++)
-			known = b->comments.v[k] == id;
-		if (known)
+		uint64_t hash = hash_u64(id);
+		if (HASHINDEX_FIND(&b->by_comment, hash, k, b->comments.v[k] == id) !=
+		    HASHINDEX_NONE)
 			continue;
-		int r = MODEL_MAKE_ROOM(b, &b->comments);
+		if (b->how->n_comments_max && b->comments.n >= b->how->n_comments_max) {
+			b->m->has_less_comments = true;
+			continue;
+		}
+		if (b->comments.n >= COMMENTS_MAX)
+			return err_set(b->e, E2BIG, "more than %d comments", COMMENTS_MAX);
+		int r = MODEL_ADD(b, &b->comments, &b->by_comment, hash, id);
 		if (r < 0)
 			return r;
-		b->comments.v[b->comments.n++] = id;
-		if (b->comments.n > 100000)
-			return err_set(b->e, E2BIG, "more than 100000 comments");
 	}
 	return 0;
 }
@@ -160,10 +176,44 @@ static int add_samples(struct model_builder *b, struct model_file *f, struct ppr
 	return r;
 }
 
+/* All samples of a file that may be left out are read before the model changes. */
+static int check_samples(const struct model_builder *b, struct pprof_samples *s)
+{
+	struct pprof_sample_row row;
+	int r = 0;
+	if (!b->how->skip)
+		return 0;
+	while ((r = pprof_samples_next(s, &row)) > 0)
+		if (row.n_labels > MODEL_LABELS_MAX)
+			return err_set(b->e, E2BIG, "a sample with more than %u labels",
+				       MODEL_LABELS_MAX);
+	pprof_samples_rewind(s);
+	return r;
+}
+
+static void set_window(const struct model_builder *b, struct model_file *f)
+{
+	uint64_t unit_ns = b->how->window_ns;
+	if (!unit_ns || f->head->time_nanos <= 0)
+		return;
+	uint64_t at_ns = (uint64_t)f->head->time_nanos / unit_ns * unit_ns;
+	time_t s = (time_t)(at_ns / 1000000000u);
+	struct tm tm;
+	size_t n = strftime(f->window, sizeof(f->window), "%Y-%m-%dT%H:%M:%S", gmtime_r(&s, &tm));
+	unsigned ms = (unsigned)(at_ns / 1000000u % 1000u);
+	if (unit_ns % 1000000000u)
+		snprintf(f->window + n, sizeof(f->window) - n, ".%03uZ", ms);
+	else
+		snprintf(f->window + n, sizeof(f->window) - n, "Z");
+}
+
 static int add_file(struct model_builder *b, struct pprof_samples *s, const struct profile *head)
 {
 	struct model_file f = { .head = head };
-	int r = add_samples(b, &f, s);
+	set_window(b, &f);
+	int r = check_samples(b, s);
+	if (r >= 0)
+		r = add_samples(b, &f, s);
 	free(f.mapping);
 	free(f.function);
 	free(f.location);
@@ -177,10 +227,11 @@ static int add_file(struct model_builder *b, struct pprof_samples *s, const stru
 
 /* ---- all files ------------------------------------------------------------ */
 
-static int begin_model(struct model_builder *b, struct err *e)
+int model_build_begin(struct model_builder *b, const struct model_merge *how, struct err *e)
 {
-	*b = (struct model_builder){ .m = calloc(1, sizeof(*b->m)), .e = e };
-	if (!b->m || strtab_init(&b->m->strings, NULL) < 0 ||
+	*b = (struct model_builder){ .m = calloc(1, sizeof(*b->m)), .how = how, .e = e };
+	budget_init(&b->budget, 0);
+	if (!b->m || strtab_init(&b->m->strings, &b->budget) < 0 ||
 	    !VEC_PUSH(&b->label_sets, ((struct model_labels){ 0 })) ||
 	    !hashindex_add(&b->by_labels, 0, 0))
 		return model_no_memory(b);
@@ -190,10 +241,11 @@ static int begin_model(struct model_builder *b, struct err *e)
 #define MOVE(b, array, to, n_to) \
 	((b)->m->to = (array)->v, (b)->m->n_to = (uint32_t)(array)->n, (array)->v = NULL)
 
-static int finish_model(struct model_builder *b, int r, struct model **ret)
+int model_build_end(struct model_builder *b, int r, struct model **ret)
 {
 	if (b->m) {
 		struct model *m = b->m;
+		m->strings.budget = m->strings.index.budget = NULL;
 		MOVE(b, &b->mappings, mapping, n_mappings);
 		MOVE(b, &b->functions, function, n_functions);
 		MOVE(b, &b->lines, line, n_lines);
@@ -215,6 +267,7 @@ static int finish_model(struct model_builder *b, int r, struct model **ret)
 	hashindex_done(&b->by_stack);
 	hashindex_done(&b->by_labels);
 	hashindex_done(&b->by_sample);
+	hashindex_done(&b->by_comment);
 	if (r < 0)
 		model_free(b->m);
 	else
@@ -222,20 +275,36 @@ static int finish_model(struct model_builder *b, int r, struct model **ret)
 	return r;
 }
 
+int model_build_bytes(struct model_builder *b, const void *data, size_t n_bytes)
+{
+	struct pprof_samples *s = NULL;
+	const struct profile *head = NULL;
+	int r = pprof_samples_open(data, n_bytes, &s, &head, b->e);
+	return r < 0 ? r : add_file(b, s, head);
+}
+
+int model_build_file(struct model_builder *b, const char *path)
+{
+	struct pprof_samples *s = NULL;
+	const struct profile *head = NULL;
+	const char *name = strcmp(path, "-") == 0 ? "/dev/stdin" : path;
+	int r = pprof_samples_open_file(name, &s, &head, b->e);
+	if (r < 0)
+		return r;
+	r = add_file(b, s, head);
+	if (r < 0)
+		err_prefix(b->e, "cannot read '%s'", path);
+	return r;
+}
+
 int model_read_parts(const struct model_part *part, size_t n_parts, struct model **ret,
 		     struct err *e)
 {
 	struct model_builder b;
-	int r = begin_model(&b, e);
-	for (size_t i = 0; r >= 0 && i < n_parts; i++) {
-		struct pprof_samples *s = NULL;
-		const struct profile *head = NULL;
-		r = pprof_samples_open(part[i].data, part[i].n_bytes, &s, &head, e);
-		if (r < 0)
-			break;
-		r = add_file(&b, s, head);
-	}
-	return finish_model(&b, r, ret);
+	int r = model_build_begin(&b, &(struct model_merge){ 0 }, e);
+	for (size_t i = 0; r >= 0 && i < n_parts; i++)
+		r = model_build_bytes(&b, part[i].data, part[i].n_bytes);
+	return model_build_end(&b, r, ret);
 }
 
 int model_read(const void *data, size_t n_bytes, struct model **ret, struct err *e)
@@ -246,17 +315,8 @@ int model_read(const void *data, size_t n_bytes, struct model **ret, struct err 
 int model_read_files(const char *const *path, size_t n_paths, struct model **ret, struct err *e)
 {
 	struct model_builder b;
-	int r = begin_model(&b, e);
-	for (size_t i = 0; r >= 0 && i < n_paths; i++) {
-		struct pprof_samples *s = NULL;
-		const struct profile *head = NULL;
-		const char *name = strcmp(path[i], "-") == 0 ? "/dev/stdin" : path[i];
-		r = pprof_samples_open_file(name, &s, &head, e);
-		if (r < 0)
-			break;
-		r = add_file(&b, s, head);
-		if (r < 0)
-			err_prefix(e, "cannot read '%s'", path[i]);
-	}
-	return finish_model(&b, r, ret);
+	int r = model_build_begin(&b, &(struct model_merge){ 0 }, e);
+	for (size_t i = 0; r >= 0 && i < n_paths; i++)
+		r = model_build_file(&b, path[i]);
+	return model_build_end(&b, r, ret);
 }

@@ -59,18 +59,38 @@ static bool label_before(const struct model_builder *b, const struct model_label
 }
 
 /* Insertion sort keeps the order of equal keys, and sets are small.  The bound limits the time
- * for a hostile set. */
-#define LABELS_SORTED_MAX 4096
+ * for a hostile set (MODEL_LABELS_MAX). */
+static bool is_dropped(const struct model_merge *how, const char *key)
+{
+	for (size_t i = 0; i < how->n_dropped_labels; i++)
+		if (strcmp(how->dropped_label[i], key) == 0)
+			return true;
+	return false;
+}
 
-static int append_labels(struct model_builder *b, const struct profile_label *from, size_t n)
+/* Puts a label into its place in the set that begins at `first`. */
+static void insert_label(struct model_builder *b, size_t first, struct model_label l)
+{
+	size_t k = b->labels.n++;
+	for (; k > first && label_before(b, &l, &b->labels.v[k - 1]); k--)
+		b->labels.v[k] = b->labels.v[k - 1];
+	b->labels.v[k] = l;
+}
+
+static int append_labels(struct model_builder *b, const struct model_file *f,
+			 const struct profile_label *from, size_t n)
 {
 	size_t first = b->labels.n;
-	if (n > LABELS_SORTED_MAX)
-		return err_set(b->e, E2BIG, "a sample with more than %d labels", LABELS_SORTED_MAX);
+	bool has_window = false;
+	if (n > MODEL_LABELS_MAX)
+		return err_set(b->e, E2BIG, "a sample with more than %u labels", MODEL_LABELS_MAX);
 	for (size_t i = 0; i < n; i++) {
 		int r = MODEL_MAKE_ROOM(b, &b->labels);
 		if (r < 0)
 			return r;
+		if (is_dropped(b->how, from[i].key))
+			continue;
+		has_window |= strcmp(from[i].key, "window") == 0;
 		struct model_label l = { .key = model_intern(b, from[i].key) };
 		if (from[i].str) {
 			l.str = model_intern(b, from[i].str);
@@ -80,12 +100,16 @@ static int append_labels(struct model_builder *b, const struct profile_label *fr
 		}
 		if (!l.str && !l.num && !l.num_unit)
 			continue;  /* an empty label; readers ignore it */
-		size_t k = b->labels.n++;
-		for (; k > first && label_before(b, &l, &b->labels.v[k - 1]); k--)
-			b->labels.v[k] = b->labels.v[k - 1];
-		b->labels.v[k] = l;
+		insert_label(b, first, l);
 	}
-	return 0;
+	/* of files that were merged before, theirs stay */
+	if (!*f->window || has_window)
+		return 0;
+	int r = MODEL_MAKE_ROOM(b, &b->labels);
+	if (r == 0)
+		insert_label(b, first, (struct model_label){
+			.key = model_intern(b, "window"), .str = model_intern(b, f->window) });
+	return r;
 }
 
 static bool same_labels(const struct model_builder *b, const struct model_labels *set,
@@ -103,11 +127,11 @@ static bool same_labels(const struct model_builder *b, const struct model_labels
 	return true;
 }
 
-static int add_label_set(struct model_builder *b, const struct profile_label *from, size_t n,
-			 uint32_t *ret)
+static int add_label_set(struct model_builder *b, const struct model_file *f,
+			 const struct profile_label *from, size_t n, uint32_t *ret)
 {
 	size_t first = b->labels.n;
-	int r = append_labels(b, from, n);
+	int r = append_labels(b, f, from, n);
 	if (r < 0)
 		return r;
 	n = b->labels.n - first;
@@ -136,7 +160,7 @@ static bool same_raw(const struct model_file *f, const struct model_raw_set *set
 		     const struct pprof_sample_row *row, size_t n_bytes)
 {
 	return set->n == row->n_labels &&
-	       memcmp(f->raw_labels.v + set->first, row->label, n_bytes) == 0;
+	       (n_bytes == 0 || memcmp(f->raw_labels.v + set->first, row->label, n_bytes) == 0);
 }
 
 /* Compares the strings of one file by address first, which suffices for most samples. */
@@ -145,16 +169,16 @@ static int find_labels(struct model_builder *b, struct model_file *f,
 {
 	size_t n_bytes = row->n_labels * sizeof(*row->label);
 	*ret = 0;
-	if (row->n_labels == 0)
+	if (row->n_labels == 0 && !*f->window)
 		return 0;
-	uint64_t hash = hash_bytes(row->label, n_bytes);
+	uint64_t hash = hash_bytes(row->n_labels ? (const void *)row->label : "", n_bytes);
 	uint32_t k = HASHINDEX_FIND(&f->by_raw, hash, i,
 				    same_raw(f, &f->raw_sets.v[i], row, n_bytes));
 	if (k != HASHINDEX_NONE) {
 		*ret = f->raw_sets.v[k].id;
 		return 0;
 	}
-	int r = add_label_set(b, row->label, row->n_labels, ret);
+	int r = add_label_set(b, f, row->label, row->n_labels, ret);
 	if (r < 0)
 		return r;
 	if (!VEC_RESERVE(&f->raw_labels, row->n_labels))
@@ -163,7 +187,8 @@ static int find_labels(struct model_builder *b, struct model_file *f,
 		      (struct model_raw_set){ f->raw_labels.n, row->n_labels, *ret });
 	if (r < 0)
 		return r;
-	memcpy(f->raw_labels.v + f->raw_labels.n, row->label, n_bytes);
+	if (n_bytes)
+		memcpy(f->raw_labels.v + f->raw_labels.n, row->label, n_bytes);
 	f->raw_labels.n += row->n_labels;
 	return 0;
 }

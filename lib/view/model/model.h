@@ -80,6 +80,7 @@ struct model {
 	int64_t duration_ns;               /* the sum */
 	uint32_t default_type, drop_frames, keep_frames, doc_url;
 	uint32_t n_files;
+	bool has_less_comments;            /* than the files: see struct model_merge */
 };
 
 static inline const char *model_string(const struct model *m, uint32_t id)

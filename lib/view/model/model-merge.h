@@ -1,0 +1,36 @@
+#ifndef CPROF_VIEW_MODEL_MODEL_MERGE_H
+#define CPROF_VIEW_MODEL_MODEL_MERGE_H
+
+/* Merges many files: those of a fleet. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct model;
+
+#define MODEL_MERGE_THREADS_MAX 64u
+
+struct model_merge {
+	const char *const *dropped_label;   /* keys of labels that the samples lose */
+	size_t n_dropped_labels;
+	uint64_t window_ns;     /* samples get a label "window", the time of their file, rounded
+	                         * down to this; 0: they do not */
+	uint64_t n_bytes_max;   /* of the model's tables, about; 0: no limit */
+	size_t n_comments_max;  /* further ones are left out; 0: too many are an error */
+	uint32_t n_threads;     /* 0: one */
+	/* Called for a file that is left out because it cannot be read, is damaged, or has other
+	 * sample types; from any thread, but never twice at a time.  NULL: that is an error. */
+	void (*skip)(void *ctx, size_t index, const struct err *why);
+	void *ctx;
+};
+
+/*
+ * Merges as model_read_files does; with all numbers of threads the result is the same.  Each thread
+ * has tables of its own for its part of the files, and the last step merges these.  -E2BIG: the
+ * tables exceed n_bytes_max.
+ */
+int model_merge_files(const char *const *path, size_t n_paths, const struct model_merge *how,
+		      struct model **ret, struct err *e);
+
+#endif
