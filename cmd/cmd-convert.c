@@ -2,11 +2,15 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/log.h"
+#include "base/membuf.h"
 #include "base/vec.h"
+#include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/filemode.h"
 #include "cmd/optsets.h"
 #include "cmd/outputs.h"
+#include "cprof-names.h"
 #include "view/convert/format.h"
 #include "view/convert/from.h"
 #include "view/model/model.h"
@@ -113,10 +117,40 @@ static int write_converted(void *what, int (*write)(void *ctx, const void *data,
 	return r < 0 ? r : emit_finish(o, e);
 }
 
+/* Heap profiles of allocators have addresses, and the names of files that may be here. */
+static int add_names(struct convert *x, struct err *e)
+{
+	struct membuf plain = { .bytes = { 0 } }, named = { .bytes = { 0 } };
+	struct cprof_symbolize_stats stats = { 0 };
+	struct log log = { .line = cmd_log_line, .ctx = (void *)"convert", .max = LOG_WARN };
+	CLEANUP_FREE char *cache_dir = cachedir_path();
+	int r = model_write(x->m, membuf_write, &plain, 1, e);
+	const struct cprof_symbolize_config config = {
+		.data = plain.bytes.v, .n_bytes = plain.bytes.n, .by_path = true,
+		.cache_dir = cache_dir, .log = &log,
+	};
+	if (r == 0)
+		r = cprof_symbolize(&config, membuf_write, &named, &stats, e);
+	if (r == 0) {
+		model_free(x->m);
+		x->m = NULL;
+		r = model_read(named.bytes.v, named.bytes.n, &x->m, e);
+	}
+	if (r == 0 && stats.n_named < stats.n_addresses)
+		fprintf(stderr, "cprof convert: %zu of %zu addresses have no name; %zu of %zu "
+				"files were found\n", stats.n_addresses - stats.n_named,
+			stats.n_addresses, stats.n_files_found, stats.n_files);
+	VEC_FREE(&plain.bytes);
+	VEC_FREE(&named.bytes);
+	return r;
+}
+
 static int convert(struct convert *x, struct err *e)
 {
 	filemode_add_inputs(&x->mode, x->paths.v, x->paths.n);
-	int r = from_read_files(x->paths.v, x->paths.n, x->from, &x->m, e);
+	int r = from_read_files(x->paths.v, x->paths.n, &x->from, &x->m, e);
+	if (r == 0 && x->from && x->from->has_addresses)
+		r = add_names(x, e);
 	if (r < 0)
 		return r;
 	r = model_find_type(x->m, x->sample_type, &x->type, e);

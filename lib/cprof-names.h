@@ -24,6 +24,10 @@ struct cprof_symbolize_config {
 	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
 	const char *cache_dir;         /* for unpacked debug information; NULL: none */
 	const struct log *log;
+	const void *data;              /* the profile in memory, instead of path; NULL */
+	size_t n_bytes;
+	/* Mappings without a build id: the file of that name is used as it is now. */
+	bool by_path;
 };
 
 struct cprof_symbolize_stats {

@@ -6,8 +6,8 @@
  * sample stands for.  The sums over all of them are counts of an event of their own, so that what
  * is in use is known at any time.
  *
- * The most bytes that were in use at a time are the peak.  What was in use then follows from what is
- * in use now and from the changes since: two more events, of blocks that came and blocks that
+ * The most bytes that were in use at a time are the peak.  What was in use then follows from what
+ * is in use now and from the changes since: two more events, of blocks that came and blocks that
  * went.  A new peak empties them, so a change costs the same however many blocks there are.
  *
  * The table is bounded.  When it is full, every second block is dropped, and the others, and those

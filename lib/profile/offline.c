@@ -75,7 +75,7 @@ static bool parse_id(const char *text, struct dso *d)
 	return true;
 }
 
-/* Gives d the file if it has d's build id. */
+/* Gives d the file if it has d's build id, or d has none. */
 static bool try_file(struct offline *o, struct dso *d, const char *path)
 {
 	const struct foreign_want want = { .dir_fd = o->host.fd[HOST_ROOT],
@@ -93,8 +93,9 @@ static bool try_file(struct offline *o, struct dso *d, const char *path)
 		return false;
 	struct dso file = { .fd = -1 };
 	dso_set_file(&file, fd, NULL);
-	if (!file.is_elf || file.n_build_id != d->n_build_id ||
-	    memcmp(file.build_id, d->build_id, d->n_build_id) != 0) {
+	bool fits = !d->n_build_id || (file.n_build_id == d->n_build_id &&
+				       memcmp(file.build_id, d->build_id, d->n_build_id) == 0);
+	if (!file.is_elf || !fits) {
 		if (file.is_elf)
 			log_line(o->config->log, LOG_EXPLAIN,
 				 "'%s' is not the file that was recorded (another build id)", path);
@@ -104,6 +105,14 @@ static bool try_file(struct offline *o, struct dso *d, const char *path)
 	return true;
 }
 
+static bool find_named_file(struct offline *o, struct dso *d)
+{
+	char path[PATH_MAX];
+	return d->path[0] == '/' &&
+	       snprintf(path, sizeof(path), "%s%s", o->symfs, d->path) < (int)sizeof(path) &&
+	       try_file(o, d, path);
+}
+
 /* The file at its recorded path, or by its build id: the program, or else only its debug file. */
 static bool find_file(struct offline *o, struct dso *d)
 {
@@ -111,9 +120,7 @@ static bool find_file(struct offline *o, struct dso *d)
 	char id[DSO_BUILD_ID_TEXT_MAX], path[PATH_MAX];
 	if (!d->n_build_id)
 		return false;
-	if (d->path[0] == '/' &&
-	    snprintf(path, sizeof(path), "%s%s", o->symfs, d->path) < (int)sizeof(path) &&
-	    try_file(o, d, path))
+	if (find_named_file(o, d))
 		return true;
 	dso_build_id_text(d, id);
 	for (size_t i = 0; i < sizeof(suffix) / sizeof(*suffix); i++)
@@ -225,13 +232,16 @@ static int resolve_mapping(struct offline *o, size_t mapping)
 			r = -ENOMEM;
 	}
 	if (r == 0 && w.n) {
-		bool found = parse_id(m->build_id, &d) && find_file(o, &d);
+		bool by_path = o->config->by_path && !*m->build_id;
+		bool found = by_path ? find_named_file(o, &d)
+				     : parse_id(m->build_id, &d) && find_file(o, &d);
 		o->stats.n_addresses += w.n;
 		o->stats.n_files++;
 		o->stats.n_files_found += found;
 		if (!found && !d.open_errno)
 			log_line(o->config->log, LOG_NOTE, *m->build_id
 				 ? "'%s': no file with build id %s: its code has no names"
+				 : by_path ? "'%s': there is no such file%s: its code has no names"
 				 : "'%s': the profile has no build id of it%s: its code has no "
 				   "names", m->filename, m->build_id);
 		if (found)
@@ -492,12 +502,19 @@ static void free_offline(struct offline *o)
 	host_close(&o->host);
 }
 
+static int read_profile(const struct cprof_symbolize_config *c, struct profile **ret,
+			struct err *e)
+{
+	return c->data ? profile_read(c->data, c->n_bytes, 0, ret, e)
+		       : profile_read_file(c->path, ret, e);
+}
+
 static int symbolize(struct offline *o, int (*write)(void *ctx, const void *data, size_t n_bytes),
 		     void *ctx, struct err *e)
 {
 	int r;
 	if ((r = set_folders(o, e)) < 0 ||
-	    (r = profile_read_file(o->config->path, &o->p, e)) < 0 ||
+	    (r = read_profile(o->config, &o->p, e)) < 0 ||
 	    (r = look_up_names(o, e)) < 0 ||
 	    (r = pprof_new(write, ctx, ZLIB_LEVEL, &o->out, e)) < 0)
 		return r;

@@ -56,7 +56,7 @@ ALLOWED = {
     "lib/doctor": ["base", "event", "source", "proc", "cprof-doctor.h", "cprof-events.h"],
     "lib/view/model": ["base", "proto", "symbolize/runtime/waitframes.h"],
     "lib/view/table": ["base", "view/model"],
-    "lib/view/convert": ["base", "proto", "view/model", "view/table"],
+    "lib/view/convert": ["base", "proto", "source/maps.h", "symbolize/pack", "view/model", "view/table"],
     "lib/view/html": ["base", "proto/gzip.h", "view/model", "view/table"],
     "lib": ["cprof.h", "cprof-names.h", "cprof-error.h"],
     # Files that appear whole or not at all are no matter of profiles: commands use that leaf directly.

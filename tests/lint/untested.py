@@ -111,6 +111,8 @@ COVERED.update({
     "lib/source/live/livescan": (UNIT + "source/live/test-livetask.c", PART),
     "lib/source/live/livestack": (UNIT + "source/live/test-live.c", PART),
     "lib/source/live/livevary": ("tests/live/coverage.sh", "only a real timer falls into step with a program"),
+    "lib/view/convert/frompacked": ("tests/cli/convert-heap.sh", "a packed file of the real tool"),
+    "lib/view/convert/fromtext": (UNIT + "view/convert/test-fromheap.c", THROUGH),
     "lib/view/convert/emit": (UNIT + "view/convert/test-conv.c", THROUGH),
     "lib/view/convert/forest": (UNIT + "view/convert/test-conv.c", THROUGH),
     "lib/view/html/svg": (UNIT + "view/html/test-html.c", "both pictures are tested on the same profile"),

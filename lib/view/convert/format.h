@@ -22,13 +22,15 @@ struct err;
 /* In the order in which help texts list them. */
 #define FORMATS(X) \
 	X(conv_folded) X(conv_speedscope) X(conv_chrome) X(conv_firefox) X(format_pprof) \
-	X(from_script)
+	X(from_script) X(from_jemalloc) X(from_gperftools) X(from_heaptrack) X(from_dhat)
 
 struct format {
 	const char *name, *alias;     /* values of --to and --from; alias: NULL if there is none */
 	const char *contents;         /* what a file holds, for messages: "folded stacks" */
 	const char *ending[5];        /* file names that select the format for output */
 	bool is_pprof;                /* binary; read and written by the model itself */
+	bool is_alone;                /* a file is a whole profile, and may be in gzip or zstd */
+	bool has_addresses;           /* of code, with mappings, but without names */
 
 	/* Writes one sample type through o, which the caller opens and finishes.  *ret_n_left_out:
 	 * samples that the format cannot hold.  0, or -ENOMEM with e set; the output is worthless

@@ -7,7 +7,12 @@
 #include "proto/pprof.h"
 #include "proto/pprof-read.h"
 #include "view/convert/format.h"
+#include "view/convert/from-dhat.h"
+#include "view/convert/from-gperftools.h"
+#include "view/convert/from-heaptrack.h"
+#include "view/convert/from-jemalloc.h"
 #include "view/convert/from-script.h"
+#include "view/convert/frompacked.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,6 +40,9 @@ void from_done(struct from *f)
 	VEC_FREE(&f->places);
 	VEC_FREE(&f->place_names);
 	hashindex_done(&f->by_place);
+	VEC_FREE(&f->functions);
+	VEC_FREE(&f->function_ids);
+	hashindex_done(&f->by_function);
 }
 
 /* Makes *of have an element for every name. */
@@ -69,6 +77,29 @@ static uint32_t mapping_id(struct from *f, uint32_t name)
 			.filename = strtab_get(&f->names, name), .build_id = "",
 			.has_functions = true });
 	return *id;
+}
+
+uint64_t from_module(struct from *f, const char *name)
+{
+	uint32_t id = strtab_add_cstr(&f->names, name);
+	return id ? mapping_id(f, id) : 0;
+}
+
+uint64_t from_function(struct from *f, const char *name, const char *file)
+{
+	struct from_function key = { strtab_add_cstr(&f->names, name),
+				     strtab_add_cstr(&f->names, file) };
+	uint64_t hash = hash_pair(key.name, key.file);
+	if (!key.name || (*file && !key.file))
+		return 0;
+	uint32_t k = HASHINDEX_FIND(&f->by_function, hash, i, f->functions.v[i].name == key.name &&
+				    f->functions.v[i].file == key.file);
+	if (k != HASHINDEX_NONE)
+		return f->function_ids.v[k];
+	k = (uint32_t)f->functions.n;
+	uint64_t id = pprof_function(f->p, &(struct pprof_function){ name, name, file, 0 });
+	return VEC_PUSH(&f->functions, key) && VEC_PUSH(&f->function_ids, id) &&
+	       hashindex_add(&f->by_function, hash, k) ? id : 0;
 }
 
 static bool write_location(struct from *f, uint32_t module, uint64_t address, const uint32_t *name,
@@ -123,10 +154,26 @@ int from_finish(struct from *f, struct model **ret, struct err *e)
 
 /* ---- files ---------------------------------------------------------------- */
 
+/* NULL: another one. */
+static const struct format *detect_heap(const char *text, size_t n_bytes)
+{
+	return from_jemalloc_is(text, n_bytes) ? &from_jemalloc :
+	       from_gperftools_is(text, n_bytes) ? &from_gperftools :
+	       from_heaptrack_is(text, n_bytes) ? &from_heaptrack :
+	       from_dhat_is(text, n_bytes) ? &from_dhat : NULL;
+}
+
 const struct format *from_detect(const char *data, size_t n_bytes)
 {
 	size_t n = n_bytes < DETECT_BYTES ? n_bytes : DETECT_BYTES;
-	if (gzip_is(data, n_bytes))
+	char begin[FROMPACKED_PEEK_BYTES];
+	bool is_packed = frompacked_is(data, n_bytes);
+	const struct format *heap = is_packed
+		? detect_heap(begin, frompacked_peek(data, n_bytes, begin))
+		: detect_heap(data, n_bytes);
+	if (heap)
+		return heap;
+	if (is_packed)
 		return &format_pprof;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)data[i];
@@ -159,9 +206,49 @@ static int read_texts(const char *const *path, struct input *in, size_t n,
 	return format->read((const char *)in[0].data, in[0].n, ret, e);
 }
 
-static int read_inputs(const char *const *path, struct input *in, struct model_part *file,
-		       size_t n, const struct format *format, struct model **ret, struct err *e)
+/* Each file is a profile of its own. */
+static int read_alone(struct input *in, struct model_part *file, size_t n,
+		      const struct format *format, struct model **ret, struct err *e)
 {
+	if (n == 1)
+		return format->read((const char *)in->data, in->n, ret, e);
+	for (size_t i = 0; i < n; i++) {
+		struct model *m = NULL;
+		struct membuf out = { .bytes = { 0 } };
+		int r = format->read((const char *)in[i].data, in[i].n, &m, e);
+		if (r == 0)
+			r = model_write(m, membuf_write, &out, 1, e);
+		model_free(m);
+		free(in[i].data);
+		in[i] = (struct input){ (uint8_t *)out.bytes.v, out.bytes.n, out.bytes.cap };
+		file[i] = (struct model_part){ in[i].data, in[i].n };
+		if (r < 0)
+			return r;
+	}
+	return model_read_parts(file, n, ret, e);
+}
+
+/* Only formats that are packed are unpacked. */
+static int unpack(struct input *in, const char *path, struct err *e)
+{
+	uint8_t *data;
+	if (!frompacked_is(in->data, in->n))
+		return 0;
+	int r = frompacked_read(in->data, in->n, &data, &in->cap, e);
+	if (r < 0) {
+		err_prefix(e, "cannot read '%s'", path);
+		return r;
+	}
+	free(in->data);
+	in->data = data;
+	in->n = in->cap;
+	return 0;
+}
+
+static int read_inputs(const char *const *path, struct input *in, struct model_part *file,
+		       size_t n, const struct format **io_format, struct model **ret, struct err *e)
+{
+	const struct format *format = *io_format;
 	bool detects = !format;
 	for (size_t i = 0; i < n; i++) {
 		int r = read_input(path[i], &in[i], e);
@@ -171,25 +258,30 @@ static int read_inputs(const char *const *path, struct input *in, struct model_p
 		const struct format *is = from_detect((const char *)in[i].data, in[i].n);
 		if (!format)
 			format = is;
-		else if (detects ? is != format : gzip_is(in[i].data, in[i].n))
+		else if (detects ? is != format : is->is_pprof && gzip_is(in[i].data, in[i].n))
 			return err_set(e, EINVAL, "'%s' is %s, not %s", path[i],
 				       is->contents, format->contents);
+		r = format->is_alone ? unpack(&in[i], path[i], e) : 0;
+		if (r < 0)
+			return r;
 	}
-	int r = format->is_pprof ? model_read_parts(file, n, ret, e)
+	*io_format = format;
+	int r = format->is_pprof ? model_read_parts(file, n, ret, e) :
+		format->is_alone ? read_alone(in, file, n, format, ret, e)
 				 : read_texts(path, in, n, format, ret, e);
 	if (r < 0)
 		err_prefix(e, "cannot read '%s'%s", path[0], n > 1 ? " and the others" : "");
 	return r;
 }
 
-int from_read_files(const char *const *path, size_t n_paths, const struct format *format,
+int from_read_files(const char *const *path, size_t n_paths, const struct format **io_format,
 		    struct model **ret, struct err *e)
 {
-	if (format && format->is_pprof)
+	if (*io_format && (*io_format)->is_pprof)
 		return model_read_files(path, n_paths, ret, e);
 	struct input *in = calloc(n_paths, sizeof(*in));
 	struct model_part *file = calloc(n_paths, sizeof(*file));
-	int r = in && file ? read_inputs(path, in, file, n_paths, format, ret, e)
+	int r = in && file ? read_inputs(path, in, file, n_paths, io_format, ret, e)
 			   : err_errno(e, ENOMEM, "cannot read the files");
 	for (size_t i = 0; in && i < n_paths; i++)
 		free(in[i].data);

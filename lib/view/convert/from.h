@@ -19,15 +19,16 @@ struct format;
 struct pprof;
 struct pprof_label;
 
-/* Reads files ("-": stdin) and merges them, as model_read_files does.  format NULL: detected from
- * the contents; all files must have the same one. */
-int from_read_files(const char *const *path, size_t n_paths, const struct format *format,
+/* Reads files ("-": stdin) and merges them, as model_read_files does.  *io_format NULL: it is
+ * detected from the contents, and set; all files must have the same one. */
+int from_read_files(const char *const *path, size_t n_paths, const struct format **io_format,
 		    struct model **ret, struct err *e);
 
-/* The format of the bytes: pprof if some cannot be text, else perf script if a line begins a sample
- * of it, else folded. */
+/* The format of the bytes: that of a heap profile by its first line, also in gzip or zstd; pprof if
+ * some cannot be text, else perf script if a line begins a sample of it, else folded. */
 const struct format *from_detect(const char *data, size_t n_bytes);
 
+struct from_function { uint32_t name, file; };  /* in names */
 struct from_place { uint32_t module; uint64_t address; size_t first, n; };
 
 struct from {
@@ -39,6 +40,9 @@ struct from {
 	VEC(struct from_place) places;       /* by location id - 1 */
 	VEC(uint32_t) place_names;
 	struct hashindex by_place;
+	VEC(struct from_function) functions; /* of from_function */
+	VEC(uint64_t) function_ids;
+	struct hashindex by_function;
 };
 
 /* 0 or -ENOMEM; call from_done in either case. */
@@ -49,6 +53,11 @@ void from_done(struct from *f);
  * innermost first; n: 0 if no name is known. */
 uint64_t from_location(struct from *f, uint32_t module, uint64_t address, const uint32_t *name,
 		       size_t n);
+
+/* The id of a function in a file, or of a module without addresses; 0 if out of memory.  For
+ * readers that write locations themselves; functions of from_location are others. */
+uint64_t from_function(struct from *f, const char *name, const char *file);
+uint64_t from_module(struct from *f, const char *name);
 
 /* Finishes f->p and reads it. */
 int from_finish(struct from *f, struct model **ret, struct err *e);
