@@ -133,6 +133,24 @@ static void read_lines(struct runtime_pages *p, uint64_t at, struct python_lines
 		python_lines_done(ret);
 }
 
+/* CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR */
+#define GENERATOR_FLAGS 0x2a0u
+
+#define FRAME_WORDS_MAX 65536u
+
+static void set_frame(const struct python_layout *l, const uint8_t *head, struct python_code *ret)
+{
+	ret->n_frame_bytes = 0;
+	ret->is_generator = false;
+	if (l->code_frame_words == PYTHON_LAYOUT_NONE)
+		return;
+	uint64_t n = (uint64_t)int_at(head, l->code_frame_words) + l->frame_words;
+	if (l->code_stack_words != PYTHON_LAYOUT_NONE)
+		n += int_at(head, l->code_stack_words);
+	ret->n_frame_bytes = n < FRAME_WORDS_MAX ? 8 * (uint32_t)n : 0;
+	ret->is_generator = int_at(head, l->code_flags) & GENERATOR_FLAGS;
+}
+
 bool python_code_read(struct runtime_pages *p, const struct python_layout *l, uint64_t type_at,
 		      uint64_t at, struct python_code *ret)
 {
@@ -143,6 +161,7 @@ bool python_code_read(struct runtime_pages *p, const struct python_layout *l, ui
 	    !python_code_text(p, l, word_at(head, l->code_file), ret->file, sizeof(ret->file)))
 		return false;
 	ret->lines.first = int_at(head, l->code_first_line);
+	set_frame(l, head, ret);
 	read_lines(p, word_at(head, l->code_lines), &ret->lines);
 	return true;
 }

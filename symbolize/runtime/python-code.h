@@ -23,6 +23,8 @@ struct python_code {
 	char name[PYTHON_TEXT_BYTES_MAX];       /* UTF-8: the qualified name if there is one */
 	char file[PYTHON_TEXT_BYTES_MAX];
 	uint64_t start, n_bytes;        /* the instructions, in the program */
+	uint32_t n_frame_bytes;         /* from a frame to the next one; 0: unknown (before 3.11) */
+	bool is_generator;              /* its frames are elsewhere once it has begun */
 	struct python_lines lines;
 };
 

@@ -16,12 +16,13 @@
 	.frame_entry = PYTHON_LAYOUT_NONE, .frame_bytes = 112, .code_name = 112, \
 	.code_qualname = PYTHON_LAYOUT_NONE, .code_file = 104, .code_first_line = 40, \
 	.code_lines = 120, .code_start = 48, .code_bytes = 128, .text_bytes = 48, \
+	.code_frame_words = PYTHON_LAYOUT_NONE, \
 	.wide_text_bytes = 72
 
 #define DATA_FRAME \
 	.lines = PYTHON_LINES_LOCATIONS, .unit = 1, .thread_next = 8, .frame_instruction = 56, \
 	.frame_bytes = 80, .code_name = 120, .code_qualname = 128, .code_file = 112, \
-	.code_lines = 136, .code_bytes = 144
+	.code_lines = 136, .code_bytes = 144, .code_flags = 48, .code_frame_words = 76
 
 static const struct python_layout known[] = {
 	{
@@ -41,14 +42,14 @@ static const struct python_layout known[] = {
 		.interp_threads = 16, .thread_id = 152, .thread_native_id = 160,
 		.thread_frame = 56, .cframe_frame = 8, .frame_code = 32, .frame_previous = 48,
 		.frame_entry = 68, .code_first_line = 72, .code_start = 184, .text_bytes = 48,
-		.wide_text_bytes = 72,
+		.wide_text_bytes = 72, .code_stack_words = 68, .frame_words = 9,
 	},
 	{
 		.minor = 12, DATA_FRAME, .entry = PYTHON_ENTRY_OWNER, .entry_owner = 3,
 		.runtime_interpreters = 40, .interp_threads = 72, .thread_id = 136,
 		.thread_native_id = 144, .thread_frame = 56, .cframe_frame = 0,
 		.frame_previous = 8, .frame_entry = 70, .code_first_line = 68, .code_start = 192,
-		.text_bytes = 40, .wide_text_bytes = 56,
+		.text_bytes = 40, .wide_text_bytes = 56, .code_stack_words = PYTHON_LAYOUT_NONE,
 	},
 };
 
@@ -142,6 +143,9 @@ enum python_layout_table python_layout_read(const uint8_t table[PYTHON_LAYOUT_TA
 		.code_bytes = end_of((const uint64_t[]){ code[1], code[2], code[3], code[4],
 							 code[5] }, 5),
 		.text_bytes = 40, .wide_text_bytes = 56,
+		/* not in the table: those of 3.12 */
+		.code_flags = 48, .code_frame_words = 76,
+		.code_stack_words = PYTHON_LAYOUT_NONE,
 	};
 	return PYTHON_LAYOUT_OK;
 }
