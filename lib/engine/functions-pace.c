@@ -13,13 +13,13 @@
 #define MISSED_MAX 8u                   /* doubled so often: the thread waits */
 
 #define UNSURE_MAX (65536u / 20)        /* of samples without callers: */
-#define UNSURE_MANY (65536u / 5)
+#define UNSURE_MANY (65536u / 8)
 #define UNSURE_PART 64u                 /* a sample's weight in the share */
 
 /* Wake-ups: each one costs WAKEUP, which samples earn. */
 #define WAKEUP 16u
 #define EARNED 1u                       /* by a sample */
-#define EARNED_MANY 4u                  /* while many callers are unknown */
+#define EARNED_MANY 8u                  /* while many callers are unknown */
 #define START (256u * WAKEUP)           /* and at most */
 
 /* Otherwise one reading for so many samples. */
