@@ -1,6 +1,6 @@
 /*
- * What is remembered grows fast at first, so the samples are tried again soon at first, then each
- * second.  An address of an instruction is only believed to have been the same function's if no
+ * What is remembered grows fast at first, so the samples are tried again soon at first, then more
+ * seldom.  An address of an instruction is only believed to have been the same function's if no
  * function took the place of another one in the process.
  */
 
@@ -14,11 +14,11 @@
 
 #include <string.h>
 
-#define SAMPLES_MAX 1024u
+#define SAMPLES_MAX 8192u
 #define BYTES_MAX (4u << 20)
 #define FIRST_NS 50000000u
-#define STEP_NS_MAX 1000000000u
-#define AGE_NS_MAX 2000000000u          /* not longer, so that functions are the same ones */
+#define STEP_NS_MAX 8000000000u
+#define AGE_NS_MAX 2000000000u          /* of stacks, so that functions are the same ones */
 
 static void drop(struct functions_kept *k, struct functions_kept_sample *s)
 {
@@ -97,7 +97,8 @@ static bool try_again(struct functions *f, struct counts *c, struct functions_ke
 		return false;
 	const struct interp_runtime *r = seen->program.runtime;
 	uint32_t stack = s->native;
-	if (seen->program.number != s->number || r->n_replaced(r->ctx) != s->n_replaced)
+	bool is_replaced = r->n_replaced(r->ctx) != s->n_replaced && !s->kept.head.n;
+	if (seen->program.number != s->number || is_replaced)
 		return true;
 	enum interp_quality q = interp_samples_again(seen->program.samples, r, &s->kept,
 						     &f->frames);
@@ -121,7 +122,7 @@ void functions_kept_settle(struct functions *f, struct counts *counts, uint32_t 
 		return;
 	for (size_t i = 0; i < k->v.n; i++) {
 		struct functions_kept_sample *s = &k->v.v[i];
-		bool is_old = now_ns > s->time_ns + AGE_NS_MAX;
+		bool is_old = !s->kept.head.n && now_ns > s->time_ns + AGE_NS_MAX;
 		if (try_again(f, counts, s) || is_old || is_last)
 			drop(k, s);
 		else

@@ -1,15 +1,17 @@
 #include "interp/interp-chains.h"
 
 #include "base/hash.h"
+#include "interp/interp-base.h"
 
 #include <stdlib.h>
 
 /* Some 20 MB.  A program with more begins anew. */
 #define NODES_MAX 262144u
 #define PLACES_MAX 131072u
+#define FRAMES_MAX 131072u
 
 #define CANDIDATES 4u
-#define LEARNED_MAX 32u         /* innermost functions of a reading */
+#define LEARNED_MAX 256u        /* innermost functions of a reading */
 #define WEIGHT_MAX 1000u        /* then all are halved, so that changes are noticed */
 
 /* The share of what is believed, in tenths. */
@@ -19,6 +21,8 @@ struct interp_chains_node {
 	uint32_t parent, code, off;
 	uint16_t n_off, n_other;        /* readings with its line, and with others */
 };
+
+struct interp_chains_frame { uint64_t at; uint32_t code; };
 
 struct interp_chains_seen {
 	struct interp_chains_place at;
@@ -32,24 +36,31 @@ void interp_chains_done(struct interp_chains *c)
 	VEC_FREE(&c->seen);
 	hashindex_done(&c->nodes);
 	hashindex_done(&c->places);
-	hashindex_done(&c->pairs);
+	VEC_FREE(&c->frame);
+	VEC_FREE(&c->head);
+	hashindex_done(&c->frames);
+	interp_calls_done(&c->calls);
 }
 
 void interp_chains_clear(struct interp_chains *c)
 {
+	uint32_t n = c->n_clears;
 	interp_chains_done(c);
+	c->n_clears = n + 1;
 }
 
 bool interp_chains_is_full(const struct interp_chains *c)
 {
-	return c->node.n >= NODES_MAX || c->seen.n >= PLACES_MAX;
+	return c->node.n >= NODES_MAX || c->seen.n >= PLACES_MAX ||
+	       c->frame.n >= FRAMES_MAX || interp_calls_is_full(&c->calls);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------ */
 
 static void note_off(struct interp_chains_node *n, const struct interp_runtime *r, uint32_t off)
 {
-	bool is_same = n->off == off || (n->n_off && r->is_same_line(r->ctx, n->code, n->off, off));
+	bool is_same = n->off == off || (n->n_off && r->line(r->ctx, n->code, n->off) ==
+							r->line(r->ctx, n->code, off));
 	if (n->n_off + n->n_other >= WEIGHT_MAX) {
 		n->n_off /= 2;
 		n->n_other /= 2;
@@ -120,16 +131,19 @@ static uint32_t seen_at(const struct interp_chains *c, const struct interp_chain
 			      c->seen.v[k].at.outer_code == at->outer_code);
 }
 
-/* One of the places of a function with its frame there. */
-static uint32_t pair_at(const struct interp_chains *c, uint32_t code, uint64_t frame)
-{
-	return HASHINDEX_FIND(&c->pairs, hash_pair(code, frame), k,
-			      c->seen.v[k].at.frame == frame && c->seen.v[k].at.code == code);
-}
-
 bool interp_chains_has(const struct interp_chains *c, uint32_t code, uint64_t frame)
 {
-	return pair_at(c, code, frame) != HASHINDEX_NONE;
+	return HASHINDEX_FIND(&c->frames, hash_pair(code, frame), k,
+			      c->frame.v[k].at == frame && c->frame.v[k].code == code) !=
+	       HASHINDEX_NONE;
+}
+
+static void add_frame(struct interp_chains *c, uint32_t code, uint64_t frame)
+{
+	const struct interp_chains_frame f = { frame, code };
+	if (c->frame.n < FRAMES_MAX && !interp_chains_has(c, code, frame) &&
+	    hashindex_reserve(&c->frames, false) && VEC_PUSH(&c->frame, f))
+		hashindex_put(&c->frames, hash_pair(code, frame), (uint32_t)c->frame.n - 1);
 }
 
 static void add_weight(struct interp_chains_seen *s, uint32_t node)
@@ -158,13 +172,10 @@ static void add_seen(struct interp_chains *c, const struct interp_chains_place *
 	uint32_t i = seen_at(c, at);
 	if (i == HASHINDEX_NONE) {
 		const struct interp_chains_seen s = { .at = *at };
-		bool is_new = pair_at(c, at->code, at->frame) == HASHINDEX_NONE;
 		if (c->seen.n >= PLACES_MAX || !hashindex_reserve(&c->places, false) ||
-		    !hashindex_reserve(&c->pairs, false) || !VEC_PUSH(&c->seen, s))
+		    !VEC_PUSH(&c->seen, s))
 			return;
 		i = (uint32_t)c->seen.n - 1;
-		if (is_new)
-			hashindex_put(&c->pairs, hash_pair(at->code, at->frame), i);
 		hashindex_put(&c->places, hash_place(at), i);
 	}
 	add_weight(&c->seen.v[i], node);
@@ -172,38 +183,57 @@ static void add_seen(struct interp_chains *c, const struct interp_chains_place *
 
 /* An activation: its functions are those from index `first` to before `end`. */
 static void learn_activation(struct interp_chains *c, const struct interp_runtime *r,
-			     const struct interp_chain *chain, size_t first, size_t end)
+			     const struct interp_base *base, const struct interp_link *link,
+			     size_t first, size_t end)
 {
-	const struct interp_link none = { 0 }, *outer = end < chain->link.n ?
-		&chain->link.v[end] : &none;
 	uint32_t node = 0;
+	interp_calls_add_first(&c->calls, base, link[end - 1].code);
 	for (size_t i = end; i-- > first;) {
-		const struct interp_link *l = &chain->link.v[i];
-		const struct interp_chains_place at = {
-			l->code, outer->code, l->at, outer->at,
-		};
-		/* outer functions are seldom the innermost ones */
-		if (i < LEARNED_MAX)
+		const struct interp_link *l = &link[i];
+		if (i < LEARNED_MAX) {
+			const struct interp_chains_place at =
+				interp_base_place(base, l->code, l->at);
 			add_seen(c, &at, node);
+			add_frame(c, l->code, l->at);
+		}
 		node = add_node(c, node, l);
 		if (node == INTERP_CHAINS_NONE)
 			return;
 		/* the innermost function is on any of its lines */
-		if (i > first)
-			note_off(&c->node.v[node], r, l->off);
+		if (i == first)
+			return;
+		note_off(&c->node.v[node], r, l->off);
+		interp_calls_add(&c->calls, l->code, link[i - 1].code);
 	}
+}
+
+/* The innermost function of each activation. */
+static bool list_heads(struct interp_chains *c, const struct interp_chain *chain)
+{
+	size_t first = 0;
+	c->head.n = 0;
+	for (size_t i = 0; i < chain->ends.n && first < chain->link.n; i++) {
+		const struct interp_link *l = &chain->link.v[first];
+		if (!VEC_PUSH(&c->head, ((struct interp_base_head){ l->code, l->off, l->at })))
+			return false;
+		first = chain->ends.v[i];
+	}
+	return true;
 }
 
 void interp_chains_learn(struct interp_chains *c, const struct interp_runtime *r,
 			 const struct interp_chain *chain)
 {
 	size_t first = 0;
-	if (!has_nodes(c))
+	if (!has_nodes(c) || !list_heads(c, chain))
 		return;
-	for (size_t i = 0; i < chain->ends.n && chain->ends.v[i] <= chain->link.n; i++) {
-		if (chain->ends.v[i] > first)
-			learn_activation(c, r, chain, first, chain->ends.v[i]);
-		first = chain->ends.v[i];
+	for (size_t i = 0; i < c->head.n && chain->ends.v[i] <= chain->link.n; i++) {
+		size_t end = chain->ends.v[i], n_outer = c->head.n - i - 1;
+		const struct interp_base base =
+			interp_base_find(r, c->head.v + i + 1, n_outer);
+		if (end > first && first < LEARNED_MAX)
+			learn_activation(c, r, &base, chain->link.v, first, end);
+		first = end;
 	}
 }
 
@@ -217,4 +247,15 @@ uint32_t interp_chains_find(const struct interp_chains *c, const struct interp_c
 		best = s->one[k].weight > s->one[best].weight ? k : best;
 	return s->one[best].weight >= 2 && s->one[best].weight * 10 >= s->n * TENTHS
 		       ? s->one[best].node : INTERP_CHAINS_NONE;
+}
+
+uint32_t interp_chains_compose(struct interp_chains *c, const struct interp_runtime *r,
+			       const struct interp_base *base, enum interp_entry entry,
+			       uint32_t code, uint64_t frame)
+{
+	struct interp_link link[INTERP_CALLS_DEPTH];
+	size_t n;
+	return interp_base_has(base, frame) &&
+	       interp_calls_find(&c->calls, r, base, entry, code, frame - base->at, link, &n)
+		       ? interp_chains_node(c, link, n) : INTERP_CHAINS_NONE;
 }

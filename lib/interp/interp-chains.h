@@ -19,11 +19,14 @@
 
 #include "base/hashindex.h"
 #include "base/vec.h"
+#include "interp/interp-calls.h"
 #include "interp/interp-ops.h"
 
 #define INTERP_CHAINS_NONE UINT32_MAX
 
-/* Where a function was seen. */
+struct interp_base;
+
+/* Where a function was seen; made by interp_base_place. */
 struct interp_chains_place {
 	uint32_t code, outer_code;      /* the function; that of the next activation, or 0 */
 	uint64_t frame, outer;          /* its frame; that of the next activation, or 0 */
@@ -33,7 +36,11 @@ struct interp_chains {
 	/* Private. */
 	VEC(struct interp_chains_node) node; /* interned: a function, and its callers */
 	VEC(struct interp_chains_seen) seen;
-	struct hashindex nodes, places, pairs;
+	VEC(struct interp_chains_frame) frame;  /* where functions had their frames */
+	VEC(struct interp_base_head) head;      /* of the activations that are being learned */
+	struct hashindex nodes, places, frames;
+	struct interp_calls calls;
+	uint32_t n_clears;              /* nodes are valid until it changes */
 };
 void interp_chains_done(struct interp_chains *c);
 
@@ -56,6 +63,11 @@ uint32_t interp_chains_node(struct interp_chains *c, const struct interp_link *l
 
 /* The callers that are believed.  INTERP_CHAINS_NONE: none are. */
 uint32_t interp_chains_find(const struct interp_chains *c, const struct interp_chains_place *at);
+
+/* Those that single calls lead to, where none are remembered (interp-calls.h).  Likewise. */
+uint32_t interp_chains_compose(struct interp_chains *c, const struct interp_runtime *r,
+			       const struct interp_base *base, enum interp_entry entry,
+			       uint32_t code, uint64_t frame);
 
 /* A caller of a node, and those further out (0: there are none). */
 struct interp_chains_caller {

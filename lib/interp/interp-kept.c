@@ -40,6 +40,7 @@ bool interp_kept_copy(struct interp_kept *ret, const struct activations *a)
 
 void interp_kept_done(struct interp_kept *k)
 {
+	VEC_FREE(&k->head);
 	activations_done(&k->activations);
 	free(k->stack);
 	*k = (struct interp_kept){ .stack = NULL };

@@ -20,9 +20,12 @@
 #define LAST_N 2048u            /* and before the last one */
 #define CODES_MIN 8u            /* samples with their function, before frames must fit it */
 #define REGISTER_WEIGHT 4u      /* against slots */
-#define CALLS 256u              /* a power of two */
+#define CALLS 1024u             /* a power of two: loops have some hundreds */
+#define CALL_STEPS 8u
 #define CALL_N_MIN 3u            /* samples before its place is used, */
-#define CALL_N_MAX 64u           /* and before it is not learned any more */
+#define CALL_N_MAX 64u           /* and before it is learned more seldom: */
+#define CALL_SELDOM 8u
+#define CALL_MOST 32u            /* as often as the best one, except in one of so many */
 
 void interp_learn_init(struct interp_learn *l)
 {
@@ -32,9 +35,18 @@ void interp_learn_init(struct interp_learn *l)
 	};
 }
 
+static void forget_calls(struct interp_learn *l)
+{
+	for (uint32_t i = 0; l->call && i < CALLS; i++) {
+		free(l->call[i]);
+		l->call[i] = NULL;
+	}
+}
+
 void interp_learn_done(struct interp_learn *l)
 {
 	free(l->place);
+	forget_calls(l);
 	free(l->call);
 	interp_learn_init(l);
 }
@@ -133,8 +145,7 @@ static void choose(struct interp_learn *l)
 	l->frame = best_frame(l, fitting_score);
 	if (l->frame == ACTIVATION_NO_PLACE)
 		l->frame = best_frame(l, frame_score);
-	if (l->call)
-		memset(l->call, 0, CALLS * sizeof(*l->call));
+	forget_calls(l);
 }
 
 /* What is in that place. */
@@ -188,35 +199,71 @@ void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
+/* Where a call is, or would be put; CALLS: there is no room. */
+static uint32_t slot_of(const struct interp_learn *l, uint64_t pc)
+{
+	uint32_t slot = (uint32_t)hash_u64(pc) & (CALLS - 1);
+	for (uint32_t i = 0; i < CALL_STEPS; i++, slot = (slot + 1) & (CALLS - 1))
+		if (!l->call[slot] || l->call[slot]->pc == pc)
+			return slot;
+	return CALLS;
+}
+
+static const struct interp_learn_call *find_call(const struct interp_learn *l, uint64_t pc)
+{
+	uint32_t slot = l->call ? slot_of(l, pc) : CALLS;
+	return slot < CALLS ? l->call[slot] : NULL;
+}
+
 static struct interp_learn_call *call_at(struct interp_learn *l, uint64_t pc)
 {
 	if (!l->call && !(l->call = calloc(CALLS, sizeof(*l->call))))
 		return NULL;
-	struct interp_learn_call *c = &l->call[hash_u64(pc) & (CALLS - 1)];
-	if (c->pc != pc) {
-		memset(c, 0, sizeof(*c));
-		c->pc = pc;
-		c->place = ACTIVATION_NO_PLACE;
+	uint32_t slot = slot_of(l, pc);
+	if (slot == CALLS)
+		return NULL;
+	if (!l->call[slot] && (l->call[slot] = calloc(1, sizeof(**l->call)))) {
+		l->call[slot]->pc = pc;
+		l->call[slot]->place = ACTIVATION_NO_PLACE;
 	}
-	return c;
+	return l->call[slot];
 }
 
-/* The place that nearly always has an instruction there, and that changes most.  Others keep what
- * an earlier call has left in them: they do not agree with the hints. */
+/* How often a place has an instruction there; 0: too seldom.  Some keep what an earlier call has
+ * left in them: they do not agree with the hints. */
+static uint32_t code_share(const struct interp_learn_call *c, uint32_t place)
+{
+	uint32_t n = c->of[place].n_code;
+	return n * 10u < c->n * 9u || c->of[place].n_agree * 8u < c->n_hints ? 0 : n;
+}
+
+/* Among those that have one most often, that which changes most. */
 static void choose_for_call(struct interp_learn_call *c)
 {
-	uint32_t best_score = 0;
+	uint32_t best_score = 0, most = 0;
 	c->place = ACTIVATION_NO_PLACE;
-	for (uint32_t i = 0; i < ACTIVATION_PLACES && c->n >= CALL_N_MIN; i++) {
-		uint32_t agree = c->of[i].n_agree;
-		if (c->of[i].n_code * 10u < c->n * 9u || agree * 8 < c->n_hints)
+	for (uint32_t i = 0; i < ACTIVATION_PLACES && c->n >= CALL_N_MIN; i++)
+		most = code_share(c, i) > most ? code_share(c, i) : most;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES && most; i++) {
+		if (code_share(c, i) * CALL_MOST < most * (CALL_MOST - 1))
 			continue;
 		uint32_t n_values = (uint32_t)__builtin_popcountll(c->of[i].values);
-		uint32_t score = n_values * (CALL_N_MAX + 1) + agree;
+		uint32_t score = n_values * (CALL_N_MAX + 1) + c->of[i].n_agree;
 		if (score <= best_score)
 			continue;
 		best_score = score;
 		c->place = i;
+	}
+}
+
+/* What was learned before functions were met is outweighed by what comes later. */
+static void halve(struct interp_learn_call *c)
+{
+	c->n /= 2;
+	c->n_hints /= 2;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
+		c->of[i].n_code /= 2;
+		c->of[i].n_agree /= 2;
 	}
 }
 
@@ -225,8 +272,10 @@ static void learn_call(struct interp_learn_call *c, const struct interp_runtime 
 {
 	uint64_t value;
 	uint32_t off;
-	if (c->n == CALL_N_MAX)
+	if (c->n_seen++ > CALL_N_MAX && c->n_seen % CALL_SELDOM)
 		return;
+	if (c->n == CALL_N_MAX)
+		halve(c);
 	c->n++;
 	c->n_hints += hint != INTERP_NO_CODE;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
@@ -247,10 +296,8 @@ uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_ru
 			    uint32_t *ret_off)
 {
 	uint32_t code = code_in(r, a, one, l->instruction, ret_off);
-	const struct interp_learn_call *c =
-		l->call ? &l->call[hash_u64(one->pc) & (CALLS - 1)] : NULL;
-	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE || !c ||
-	    c->pc != one->pc)
+	const struct interp_learn_call *c = find_call(l, one->pc);
+	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE || !c)
 		return code;
 	return code_in(r, a, one, c->place, ret_off);
 }

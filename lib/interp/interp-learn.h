@@ -24,8 +24,9 @@ struct interp_learn_place {
 
 /* A call from the loop where the instruction is elsewhere. */
 struct interp_learn_call {
-	uint64_t pc;                    /* 0: unused */
-	uint32_t n, n_hints, place;
+	uint64_t pc;
+	uint32_t n, n_hints, place;     /* n: halved now and then */
+	uint32_t n_seen;
 	struct { uint64_t values; uint8_t n_code, n_agree; } of[ACTIVATION_PLACES];
 };
 
@@ -35,7 +36,7 @@ struct interp_learn {
 	uint32_t n, n_next;
 	uint32_t n_codes;               /* of n: the function of the sample was known */
 	struct interp_learn_place *place;
-	struct interp_learn_call *call;
+	struct interp_learn_call **call;        /* by pc; NULL: free */
 };
 void interp_learn_init(struct interp_learn *l);
 void interp_learn_done(struct interp_learn *l);

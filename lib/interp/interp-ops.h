@@ -34,6 +34,13 @@ static inline void interp_chain_done(struct interp_chain *c)
 	VEC_FREE(&c->ends);
 }
 
+enum interp_frames_where {
+	INTERP_FRAMES_UNKNOWN,
+	INTERP_FRAMES_STACKED,          /* after so many bytes the next one begins */
+	INTERP_FRAMES_ELSEWHERE,        /* that of a generator, which does not change the stack */
+	INTERP_FRAMES_FIRST,            /* likewise, and no function of its activation called it */
+};
+
 struct interp_runtime {
 	void *ctx;
 	char name[32];                  /* "python 3.11.2" */
@@ -53,8 +60,11 @@ struct interp_runtime {
 	uint32_t (*code_of_frame)(void *ctx, uint64_t at);
 	/* Do all frames of these two functions have the same instructions? */
 	bool (*is_shared)(void *ctx, uint32_t code, uint32_t other);
-	/* Are two instructions of a function on the same line? */
-	bool (*is_same_line)(void *ctx, uint32_t code, uint32_t off, uint32_t other);
+	/* The line of an instruction; 0: it has none. */
+	uint32_t (*line)(void *ctx, uint32_t code, uint32_t off);
+	/* Where the frames of a function are; *ret_bytes with INTERP_FRAMES_STACKED.  NULL: it is
+	 * unknown. */
+	enum interp_frames_where (*frames_where)(void *ctx, uint32_t code, uint32_t *ret_bytes);
 	/* The functions from a frame on.  False: it is no frame. */
 	bool (*chain)(void *ctx, uint64_t at, struct interp_chain *ret);
 	/* The innermost frame of a thread now; 0: none.  False: it is unknown. */

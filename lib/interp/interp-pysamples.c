@@ -61,12 +61,42 @@ static bool is_shared(void *ctx, uint32_t code, uint32_t other)
 				 p->codes.v.v[code].start == p->codes.v.v[other].start);
 }
 
-static bool is_same_line(void *ctx, uint32_t code, uint32_t off, uint32_t other)
+static uint32_t line(void *ctx, uint32_t code, uint32_t off)
+{
+	struct python *p = ctx;
+	return pycodes_line(&p->codes, code, off);
+}
+
+/* Frames must have been seen to follow each other so. */
+#define FITS_MIN 8u
+#define FITS_MAX 1000u
+#define MISFIT_PART 8u                  /* memory is in chunks */
+
+/* In 3.11 a generator always has an activation of its own. */
+static enum interp_frames_where frames_where(void *ctx, uint32_t code, uint32_t *ret_bytes)
 {
 	const struct python *p = ctx;
-	enum python_lines_format format = (enum python_lines_format)p->program.layout.lines;
-	const struct python_lines *lines = &p->codes.v.v[code].lines;
-	return python_lines_find(format, lines, off) == python_lines_find(format, lines, other);
+	const struct pycode *c = &p->codes.v.v[code];
+	*ret_bytes = c->n_frame_bytes;
+	if (!c->n_frame_bytes || p->n_fits < FITS_MIN || p->n_misfits * MISFIT_PART > p->n_fits)
+		return INTERP_FRAMES_UNKNOWN;
+	if (!c->is_generator)
+		return INTERP_FRAMES_STACKED;
+	return p->program.layout.entry == PYTHON_ENTRY_MARKED ? INTERP_FRAMES_FIRST :
+								INTERP_FRAMES_ELSEWHERE;
+}
+
+/* Does the frame of a function begin where that of its caller ends? */
+static void note_fit(struct python *p, const struct interp_link *inner,
+		     const struct interp_link *outer)
+{
+	const struct pycode *c = &p->codes.v.v[outer->code];
+	if (c->is_generator || p->codes.v.v[inner->code].is_generator || p->n_fits > FITS_MAX)
+		return;
+	if (c->n_frame_bytes && inner->at == outer->at + c->n_frame_bytes)
+		p->n_fits++;
+	else
+		p->n_misfits++;
 }
 
 static uint32_t n_replaced(void *ctx)
@@ -93,6 +123,8 @@ static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
 		ret->link.v[ret->link.n++] = (struct interp_link){
 			f->at, code, off < UINT32_MAX ? (uint32_t)off : 0,
 		};
+		if (i > 0)
+			note_fit(p, &ret->link.v[i - 1], &ret->link.v[i]);
 		while (ret->ends.n < p->frames.ends.n && p->frames.ends.v[ret->ends.n] == i + 1)
 			ret->ends.v[ret->ends.n++] = (uint32_t)(i + 1);
 	}
@@ -122,7 +154,8 @@ void interp_python_set_runtime(struct python *p)
 	r->code_of = code_of;
 	r->code_of_frame = code_of_frame;
 	r->is_shared = is_shared;
-	r->is_same_line = is_same_line;
+	r->line = line;
+	r->frames_where = frames_where;
 	r->n_replaced = n_replaced;
 	r->chain = chain;
 	r->innermost = innermost;

@@ -15,6 +15,7 @@ struct python {
 	struct runtime_pages frame_pages; /* threads and frames, for samples */
 	struct python_frames frames;    /* of the present thread */
 	struct pycodes codes;
+	uint32_t n_fits, n_misfits;     /* frames that begin where the one before ends */
 };
 
 /* Sets base.ops (interp-pysamples.c). */

@@ -83,10 +83,10 @@ static void close_python(struct interp_process *base)
 
 uint32_t interp_python_frame(struct python *p, uint32_t code, int64_t off, bool has_line)
 {
-	const struct pycode *c = &p->codes.v.v[code];
-	uint32_t line = has_line ? python_lines_find(
-		(enum python_lines_format)p->program.layout.lines, &c->lines, off) : 0;
-	return interp_language_frame(&p->base, c->function, line);
+	uint32_t line = 0;
+	if (has_line && off < UINT32_MAX)
+		line = pycodes_line(&p->codes, code, off > 0 ? (uint32_t)off : 0);
+	return interp_language_frame(&p->base, p->codes.v.v[code].function, line);
 }
 
 static bool add_frame(struct python *p, const struct python_frame *f, struct interp_frames *ret)

@@ -2,6 +2,7 @@
 
 #include "agg/frames.h"
 #include "base/clock.h"
+#include "interp/interp-base.h"
 
 #include <stdlib.h>
 
@@ -12,12 +13,12 @@
 /* Places are learned from samples that are not older. */
 #define LEARN_NS 2000000u
 
-#define READINGS_MAX 4u         /* of a thread, until one is steady */
-
 /* An activation: its innermost function, and its callers. */
 struct interp_samples_part {
 	uint32_t code, off;
 	uint64_t frame;                 /* 0: unknown */
+	uint64_t caller_pc;             /* 0: unknown */
+	bool was_known;                 /* node, in a sample that was kept */
 	bool is_read;                   /* its callers lead to the next activation */
 	size_t first, n;                /* if so: its functions in the chain */
 	uint32_t node;                  /* of its callers; INTERP_CHAINS_NONE: unknown */
@@ -35,10 +36,9 @@ void interp_samples_done(struct interp_samples *s)
 	interp_learn_done(&s->learn);
 	interp_chains_done(&s->chains);
 	activations_done(&s->activations);
-	for (uint32_t i = 0; i < INTERP_SAMPLES_THREADS; i++)
-		interp_chain_done(&s->thread[i].chain);
-	interp_chain_done(&s->again);
+	interp_readings_done(&s->readings);
 	VEC_FREE(&s->part);
+	VEC_FREE(&s->head);
 }
 
 void interp_samples_renew(struct interp_samples *s, const struct interp_runtime *r,
@@ -48,82 +48,7 @@ void interp_samples_renew(struct interp_samples *s, const struct interp_runtime 
 	if (epoch != s->epoch || interp_chains_is_full(&s->chains))
 		interp_chains_clear(&s->chains);
 	s->epoch = epoch;
-	s->n_threads = 0;
-}
-
-/* ---- places ----------------------------------------------------------------------------- */
-
-/* Is it one that was read in this drain?  Otherwise it takes the place of another one. */
-static bool find_thread(struct interp_samples *s, uint32_t tid)
-{
-	for (uint32_t i = 0; i < s->n_threads && i < INTERP_SAMPLES_THREADS; i++) {
-		s->t = &s->thread[i];
-		if (s->t->tid == tid)
-			return true;
-	}
-	s->t = &s->thread[s->n_threads++ % INTERP_SAMPLES_THREADS];
-	s->t->tid = tid;
-	return false;
-}
-
-/* The functions of a thread, from the one on that it executes now: those of earlier samples of this
- * drain may be gone. */
-static bool read_chain(const struct interp_runtime *r, uint32_t tid,
-		       struct interp_chain *ret)
-{
-	uint64_t at;
-	ret->link.n = ret->ends.n = 0;
-	return r->innermost(r->ctx, tid, &at) && at && r->chain(r->ctx, at, ret);
-}
-
-static bool is_equal(const struct interp_chain *a, const struct interp_chain *b)
-{
-	if (a->link.n != b->link.n || a->ends.n != b->ends.n)
-		return false;
-	for (size_t i = 0; i < a->link.n; i++)
-		if (a->link.v[i].at != b->link.v[i].at || a->link.v[i].code != b->link.v[i].code)
-			return false;
-	return true;
-}
-
-/* The program goes on while its memory is read, so that parts may be of different times: it is read
- * twice. */
-static bool read_twice(struct interp_samples *s, const struct interp_runtime *r)
-{
-	struct interp_samples_thread *t = s->t;
-	r->forget(r->ctx);
-	if (!read_chain(r, t->tid, &t->chain)) {
-		t->chain.link.n = t->chain.ends.n = 0;
-		return false;
-	}
-	if (r->use_second)
-		r->use_second(r->ctx);
-	else
-		r->forget(r->ctx);
-	t->is_steady = read_chain(r, t->tid, &s->again) && is_equal(&t->chain, &s->again);
-	return true;
-}
-
-/* Once per drain and thread. */
-static void read_thread(struct interp_samples *s, const struct interp_runtime *r, uint32_t tid)
-{
-	if (find_thread(s, tid))
-		return;
-	s->t->is_steady = false;
-	for (unsigned int i = 0; i < READINGS_MAX && !s->t->is_steady; i++)
-		if (!read_twice(s, r))
-			return;
-	/* whatever the samples are: functions have these callers */
-	if (s->t->is_steady)
-		interp_chains_learn(&s->chains, r, &s->t->chain);
-}
-
-static void learn(struct interp_samples *s, const struct interp_runtime *r)
-{
-	if (s->t->chain.link.n)
-		interp_learn_add(&s->learn, r, &s->chains, &s->activations,
-				 &s->activations.v.v[0], s->t->chain.link.v[0].at,
-				 s->t->chain.link.v[0].code);
+	interp_readings_renew(&s->readings);
 }
 
 /* ---- callers ---------------------------------------------------------------------------- */
@@ -150,12 +75,13 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 		const struct activation *a = &of->v.v[i];
 		struct interp_samples_part p = {
 			.node = INTERP_CHAINS_NONE, .quality = INTERP_QUALITY_UNKNOWN,
+			.caller_pc = a->caller_pc,
 		};
 		size_t at = 0;
 		if (!activations_value(of, a, s->learn.frame, &p.frame))
 			p.frame = 0;
-		bool is_there = p.frame && find_frame(&s->t->chain, p.frame, &at);
-		uint32_t hint = is_there ? s->t->chain.link.v[at].code : INTERP_NO_CODE;
+		bool is_there = p.frame && find_frame(s->chain, p.frame, &at);
+		uint32_t hint = is_there ? s->chain->link.v[at].code : INTERP_NO_CODE;
 		p.code = is_again ? interp_learn_known(&s->learn, r, of, a, &p.off) :
 				    interp_learn_code(&s->learn, r, of, a, hint, &p.off);
 		if (!VEC_PUSH(&s->part, p))
@@ -180,7 +106,7 @@ static bool find_end(const struct interp_chain *c, size_t at, size_t *ret)
 static bool leads_on(const struct interp_samples *s, const struct interp_runtime *r, size_t i,
 		     size_t end, bool is_whole)
 {
-	const struct interp_chain *c = &s->t->chain;
+	const struct interp_chain *c = s->chain;
 	if (i + 1 < s->part.n) {
 		const struct interp_samples_part *outer = &s->part.v[i + 1];
 		return end < c->link.n &&
@@ -197,13 +123,13 @@ static size_t take_part(struct interp_samples *s, const struct interp_runtime *r
 			size_t at, bool is_whole)
 {
 	struct interp_samples_part *p = &s->part.v[i];
-	const struct interp_link *inner = &s->t->chain.link.v[at];
+	const struct interp_link *inner = &s->chain->link.v[at];
 	size_t end;
 	if (p->code != INTERP_NO_CODE && !r->is_shared(r->ctx, p->code, inner->code))
 		return at;
 	p->off = p->code == INTERP_NO_CODE ? inner->off : p->off;
 	p->code = inner->code;
-	if (!find_end(&s->t->chain, at, &end) || !leads_on(s, r, i, end, is_whole))
+	if (!find_end(s->chain, at, &end) || !leads_on(s, r, i, end, is_whole))
 		return at;
 	p->is_read = true;
 	p->first = at;
@@ -226,39 +152,88 @@ static void read_callers(struct interp_samples *s, const struct interp_runtime *
 		struct interp_samples_part *p = &s->part.v[i];
 		if (r->has_single_frames && p->frame && p->code != INTERP_NO_CODE)
 			tell_apart(r, p);
-		bool is_next = i > 0 && s->part.v[i - 1].is_read && at < s->t->chain.link.n;
-		if (p->frame ? find_frame(&s->t->chain, p->frame, &at) : is_next)
+		bool is_next = i > 0 && s->part.v[i - 1].is_read && at < s->chain->link.n;
+		if (p->frame ? find_frame(s->chain, p->frame, &at) : is_next)
 			at = take_part(s, r, i, at, is_whole);
 	}
 }
 
-static struct interp_chains_place place_of(const struct interp_samples *s, size_t i)
+static bool list_heads(struct interp_samples *s)
 {
-	static const struct interp_samples_part none = { .frame = 0 };
-	const struct interp_samples_part *p = &s->part.v[i];
-	const struct interp_samples_part *outer = i + 1 < s->part.n ? p + 1 : &none;
-	return (struct interp_chains_place){
-		.code = p->code, .outer_code = outer->code, .frame = p->frame,
-		.outer = outer->frame,
-	};
+	s->head.n = 0;
+	for (size_t i = 0; i < s->part.n; i++) {
+		const struct interp_samples_part *p = &s->part.v[i];
+		if (!VEC_PUSH(&s->head, ((struct interp_base_head){ p->code, p->off, p->frame })))
+			return false;
+	}
+	return true;
 }
 
 /* ---- decisions -------------------------------------------------------------------------- */
 
-static enum interp_quality believe(struct interp_samples *s, size_t i, bool is_early, bool is_late)
+/* What is known of a part's callers without the reading. */
+static uint32_t recall(struct interp_samples *s, const struct interp_runtime *r,
+		       const struct interp_base *base, const struct interp_samples_part *p,
+		       bool is_late)
+{
+	const struct interp_chains_place at = interp_base_place(base, p->code, p->frame);
+	uint32_t known = interp_chains_find(&s->chains, &at);
+	return known != INTERP_CHAINS_NONE || (p->is_read && !is_late) ? known :
+		interp_chains_compose(&s->chains, r, base,
+				      interp_entries_find(&s->entries, p->caller_pc), p->code,
+				      p->frame);
+}
+
+/* The innermost activation has its own instruction and its caller's frame for an instant, or it may
+ * have just begun: what native code calls there must have been seen before. */
+static bool is_alone(const struct interp_samples *s, const struct interp_runtime *r, size_t i,
+		     const struct interp_base *base)
+{
+	const struct interp_samples_part *p = &s->part.v[i];
+	enum interp_entry entry = INTERP_ENTRY_UNKNOWN;
+	if (!i && !interp_calls_has_first(&s->chains.calls, base, p->code))
+		return false;
+	if (i)
+		entry = interp_entries_find(&s->entries, p->caller_pc);
+	return interp_base_is_alone(r, base, entry, p->code, p->frame);
+}
+
+/* The first function of an activation, as it was read. */
+static void learn_entry(struct interp_samples *s, const struct interp_runtime *r,
+			const struct interp_samples_part *p)
+{
+	uint32_t n_bytes;
+	enum interp_frames_where w = INTERP_FRAMES_UNKNOWN;
+	if (r->frames_where && p->caller_pc)
+		w = r->frames_where(r->ctx, s->chain->link.v[p->first + p->n - 1].code, &n_bytes);
+	if (w != INTERP_FRAMES_UNKNOWN)
+		interp_entries_learn(&s->entries, p->caller_pc, w != INTERP_FRAMES_STACKED);
+}
+
+static enum interp_quality believe(struct interp_samples *s, const struct interp_runtime *r,
+				   size_t i, bool is_early, bool is_late)
 {
 	struct interp_samples_part *p = &s->part.v[i];
-	const struct interp_chains_place at = place_of(s, i);
+	const struct interp_base base =
+		interp_base_find(r, s->head.v + i + 1, s->head.n - i - 1);
 	uint32_t read = INTERP_CHAINS_NONE, known = INTERP_CHAINS_NONE;
+	if (p->was_known)
+		return INTERP_QUALITY_REMEMBERED;
+	if (p->frame && is_alone(s, r, i, &base)) {
+		p->node = 0;
+		return INTERP_QUALITY_EXACT;
+	}
 	if (p->is_read)
-		read = interp_chains_node(&s->chains, &s->t->chain.link.v[p->first + 1], p->n - 1);
+		learn_entry(s, r, p);
+	if (p->is_read)
+		read = interp_chains_node(&s->chains, &s->chain->link.v[p->first + 1], p->n - 1);
 	if (p->frame)
-		known = interp_chains_find(&s->chains, &at);
+		known = recall(s, r, &base, p, is_late);
 	/* beyond the copy of the stack nothing else is known */
 	bool is_inner_exact = i > 0 && s->part.v[i - 1].quality == INTERP_QUALITY_EXACT;
 	if (read != INTERP_CHAINS_NONE &&
 	    (is_early || read == known || (!p->frame && is_inner_exact) ||
-	     (known == INTERP_CHAINS_NONE && !is_late && s->t->is_steady))) {
+	     (known == INTERP_CHAINS_NONE && !is_late))) {
 		p->node = read;
 		return INTERP_QUALITY_EXACT;
 	}
@@ -266,9 +241,11 @@ static enum interp_quality believe(struct interp_samples *s, size_t i, bool is_e
 	return known != INTERP_CHAINS_NONE ? INTERP_QUALITY_REMEMBERED : INTERP_QUALITY_INNERMOST;
 }
 
-static void decide(struct interp_samples *s, const struct interp_runtime *r, bool is_early,
+static bool decide(struct interp_samples *s, const struct interp_runtime *r, bool is_early,
 		   bool is_late)
 {
+	if (!list_heads(s))
+		return false;
 	for (size_t i = 0; i < s->part.n; i++) {
 		struct interp_samples_part *p = &s->part.v[i];
 		if (p->code == INTERP_NO_CODE)
@@ -276,8 +253,9 @@ static void decide(struct interp_samples *s, const struct interp_runtime *r, boo
 		if (r->has_single_frames)
 			p->quality = INTERP_QUALITY_EXACT;
 		else
-			p->quality = believe(s, i, is_early, is_late);
+			p->quality = believe(s, r, i, is_early, is_late);
 	}
+	return true;
 }
 
 /* ---- frames ----------------------------------------------------------------------------- */
@@ -297,7 +275,7 @@ static bool add_callers(const struct interp_samples *s, const struct interp_runt
 		bool has_link = is_read && k < p->n;
 		uint32_t off = c.off;
 		if (!c.has_off && has_link)
-			off = s->t->chain.link.v[p->first + k].off;
+			off = s->chain->link.v[p->first + k].off;
 		if (!add_frame(ret, r->frame(r->ctx, c.code, off, c.has_off || has_link)))
 			return false;
 		node = c.next;
@@ -325,7 +303,7 @@ static bool add_outer(struct interp_samples *s, const struct interp_runtime *r,
 		      struct interp_frames *ret)
 {
 	const struct interp_samples_part *last = &s->part.v[s->part.n - 1];
-	const struct interp_chain *c = &s->t->chain;
+	const struct interp_chain *c = s->chain;
 	size_t at = last->first + last->n, end;
 	if (!last->is_read || last->quality != INTERP_QUALITY_EXACT)
 		return true;
@@ -364,24 +342,68 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	ret->is_whole = true;
 	if (!activations_find(&s->activations, n->walk, n->is_loop) || !s->activations.v.n)
 		return INTERP_QUALITY_UNKNOWN;
-	read_thread(s, r, n->tid);
+	s->chain = interp_readings_of(&s->readings, r, &s->chains, n->tid);
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
-	if (interp_learn_goes_on(&s->learn) && lag_ns < LEARN_NS)
-		learn(s, r);
+	if (interp_learn_goes_on(&s->learn) && lag_ns < LEARN_NS && s->chain->link.n)
+		interp_learn_add(&s->learn, r, &s->chains, &s->activations,
+				 &s->activations.v.v[0], s->chain->link.v[0].at,
+				 s->chain->link.v[0].code);
 	if (!list_parts(s, r, &s->activations, false))
 		return INTERP_QUALITY_UNKNOWN;
 	read_callers(s, r, n->is_whole);
-	bool is_early = lag_ns < EARLY_NS && s->t->is_steady;
-	decide(s, r, is_early, lag_ns > LATE_NS);
-	return add_all(s, r, n->is_whole, ret);
+	return decide(s, r, lag_ns < EARLY_NS, lag_ns > LATE_NS) ?
+		add_all(s, r, n->is_whole, ret) : INTERP_QUALITY_UNKNOWN;
 }
 
 /* ---- samples that were kept -------------------------------------------------------------- */
 
+/* The innermost function of each activation, if all are known. */
+static bool keep_heads(const struct interp_samples *s, struct interp_kept *ret)
+{
+	*ret = (struct interp_kept){
+		.epoch = s->epoch, .n_clears = s->chains.n_clears,
+		.n_bytes = s->part.n * sizeof(*ret->head.v),
+	};
+	for (size_t i = 0; i < s->part.n; i++) {
+		const struct interp_samples_part *p = &s->part.v[i];
+		bool is_sure = p->quality < INTERP_QUALITY_INNERMOST;
+		const struct interp_kept_head h = {
+			p->code, p->off, p->frame, p->caller_pc,
+			is_sure ? p->node : INTERP_CHAINS_NONE,
+		};
+		if (p->code == INTERP_NO_CODE || !VEC_PUSH(&ret->head, h)) {
+			interp_kept_done(ret);
+			return false;
+		}
+	}
+	return true;
+}
+
 bool interp_samples_keep(const struct interp_samples *s, const struct interp_runtime *r,
 			 struct interp_kept *ret)
 {
-	return r->n_replaced && s->activations.v.n && interp_kept_copy(ret, &s->activations);
+	if (!r->n_replaced || !s->activations.v.n)
+		return false;
+	return (s->part.n == s->activations.v.n && keep_heads(s, ret)) ||
+	       interp_kept_copy(ret, &s->activations);
+}
+
+static bool list_heads_again(struct interp_samples *s, const struct interp_kept *k)
+{
+	s->part.n = 0;
+	if (k->epoch != s->epoch || k->n_clears != s->chains.n_clears)
+		return false;
+	for (size_t i = 0; i < k->head.n; i++) {
+		const struct interp_kept_head *h = &k->head.v[i];
+		const struct interp_samples_part p = {
+			.code = h->code, .off = h->off, .frame = h->frame, .node = h->node,
+			.caller_pc = h->caller_pc, .quality = INTERP_QUALITY_UNKNOWN,
+			.was_known = h->node != INTERP_CHAINS_NONE,
+		};
+		if (!VEC_PUSH(&s->part, p))
+			return false;
+	}
+	return true;
 }
 
 /* Its callers cannot be read any more, but they may be remembered. */
@@ -390,10 +412,9 @@ enum interp_quality interp_samples_again(struct interp_samples *s, const struct 
 {
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = true;
-	s->t = &s->unread;
-	if (!list_parts(s, r, &k->activations, true))
+	s->chain = &s->unread;
+	if (k->head.n ? !list_heads_again(s, k) : !list_parts(s, r, &k->activations, true))
 		return INTERP_QUALITY_UNKNOWN;
 	read_callers(s, r, true);
-	decide(s, r, false, true);
-	return add_all(s, r, true, ret);
+	return decide(s, r, false, true) ? add_all(s, r, true, ret) : INTERP_QUALITY_UNKNOWN;
 }

@@ -17,6 +17,7 @@
 #include "interp/interp-kept.h"
 #include "interp/interp-learn.h"
 #include "interp/interp-ops.h"
+#include "interp/interp-readings.h"
 
 /* How sure the functions of a sample are: that of the least sure activation. */
 enum interp_quality {
@@ -28,8 +29,7 @@ enum interp_quality {
 	INTERP_QUALITIES
 };
 
-/* Threads that are read once per drain, if there are no more. */
-#define INTERP_SAMPLES_THREADS 8u
+struct interp_base_head;
 
 struct interp_samples {
 	struct interp_learn learn;
@@ -37,15 +37,12 @@ struct interp_samples {
 	uint32_t epoch;                 /* of the runtime's functions */
 	/* Private: of the present sample. */
 	struct activations activations;
-	struct interp_samples_thread {
-		uint32_t tid;
-		bool is_steady;         /* its chain did not change while it was read */
-		struct interp_chain chain;
-	} thread[INTERP_SAMPLES_THREADS], *t; /* of this drain; the present one */
-	struct interp_samples_thread unread;  /* one without functions */
-	uint32_t n_threads;
-	struct interp_chain again;
+	struct interp_readings readings;
+	struct interp_entries entries;
+	const struct interp_chain *chain; /* what was read */
+	struct interp_chain unread;     /* nothing */
 	VEC(struct interp_samples_part) part;
+	VEC(struct interp_base_head) head;      /* of the parts */
 };
 void interp_samples_init(struct interp_samples *s);
 void interp_samples_done(struct interp_samples *s);

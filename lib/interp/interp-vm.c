@@ -86,11 +86,10 @@ static bool is_shared(void *ctx, uint32_t code, uint32_t other)
 	return code == other || vm->codes.v.v[code].start == vm->codes.v.v[other].start;
 }
 
-static bool is_same_line(void *ctx, uint32_t code, uint32_t off, uint32_t other)
+static uint32_t line(void *ctx, uint32_t code, uint32_t off)
 {
 	const struct interp_vm *vm = ctx;
-	const struct runtime_function_lines *l = &vm->codes.v.v[code].lines;
-	return runtime_function_line(l, off) == runtime_function_line(l, other);
+	return runtime_function_line(&vm->codes.v.v[code].lines, off);
 }
 
 static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
@@ -142,7 +141,7 @@ void interp_vm_init(struct interp_vm *vm, const struct interp_vm_ops *ops, const
 	r->code_of = code_of;
 	r->code_of_frame = code_of_frame;
 	r->is_shared = is_shared;
-	r->is_same_line = is_same_line;
+	r->line = line;
 	r->chain = chain;
 	r->innermost = innermost;
 	r->frame = frame;

@@ -61,6 +61,8 @@ static void read_code(struct pycodes *c, struct pycode *code)
 	code->lines = read.lines;
 	code->start = read.start;
 	code->n_bytes = read.n_bytes;
+	code->n_frame_bytes = read.n_frame_bytes;
+	code->is_generator = read.is_generator;
 }
 
 static bool is_same(const struct python_code_key *a, const struct python_code_key *b)
@@ -164,4 +166,18 @@ uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, bool may_search)
 	uint32_t id = find_by_start(c, instruction);
 	return id == PYCODES_NONE && may_search && !c->layout->has_object_code
 		       ? search_once(c, instruction) : id;
+}
+
+/* A table is read from its beginning, and calls are looked up again and again. */
+uint32_t pycodes_line(struct pycodes *c, uint32_t id, uint32_t off)
+{
+	struct pycode *code = &c->v.v[id];
+	size_t slot = off / 2 % PYCODES_LINES;
+	if (off && code->known[slot].off == off)
+		return code->known[slot].line;
+	uint32_t line = python_lines_find((enum python_lines_format)c->layout->lines, &code->lines,
+					  off);
+	code->known[slot].off = off;
+	code->known[slot].line = line;
+	return line;
 }

@@ -22,13 +22,17 @@ struct runtime_pages;
 struct vfuncs;
 
 #define PYCODES_NONE UINT32_MAX
+#define PYCODES_LINES 8u
 
 struct pycode {
 	uint64_t at;
 	struct python_code_key key;
 	uint32_t function;              /* of vfuncs; VFUNCS_NONE: it cannot be read */
 	struct python_lines lines;
+	struct { uint32_t off, line; } known[PYCODES_LINES]; /* off: 0 is not in it */
 	uint64_t start, n_bytes;        /* its instructions; n_bytes 0: unknown */
+	uint32_t n_frame_bytes;         /* from its frame to the next one; 0: unknown */
+	bool is_generator;
 	uint64_t met_ns, proven_ns;
 };
 
@@ -59,5 +63,8 @@ uint32_t pycodes_at(struct pycodes *c, uint64_t at);
  * memory before it for an object that was not met, which it can only where instructions are part of
  * their objects (3.11). */
 uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, bool may_search);
+
+/* The line of an instruction; 0: it has none, or is unknown. */
+uint32_t pycodes_line(struct pycodes *c, uint32_t id, uint32_t off);
 
 #endif

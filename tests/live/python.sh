@@ -37,6 +37,12 @@ profile 'functions that C calls have the right callers' calls.pb.gz \
 	"sum(r[1] for r in rows if r[2].get('py::stack') in ('exact', 'remembered') and 'py::work' in r[0] and any(('py::' + a in r[0]) != ('py::' + b in r[0]) for a, b in [('in_sort', 'key'), ('in_re', 'replacement'), ('in_sqlite', 'callback'), ('in_ctypes', 'foreign'), ('in_generator', 'numbers')])) <= 0.005 * sum(r[1] for r in rows)" \
 	"label_share('py::stack', 'innermost') < 0.2"
 
+start_ready "$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pytree.py"
+record_pid tree.pb.gz 4
+check "a large program: callers are known, although few stacks come twice" \
+	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pytree.py" tree.pb.gz \
+	'known >= 0.1 * samples' 'wrong <= 0.02 * known'
+
 cat >launch.sh <<'EOF'
 #!/bin/sh
 i=0

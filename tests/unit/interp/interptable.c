@@ -44,9 +44,9 @@ static bool is_shared(void *ctx, uint32_t code, uint32_t other)
 	return code == other;
 }
 
-static bool is_same_line(void *ctx, uint32_t code, uint32_t off, uint32_t other)
+static uint32_t line(void *ctx, uint32_t code, uint32_t off)
 {
-	return true;
+	return 1;
 }
 
 static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
@@ -85,7 +85,7 @@ static uint32_t n_replaced(void *ctx)
 const struct interp_runtime interptable = {
 	.label = "table::stack",
 	.renew = renew, .forget = forget, .use_second = use_second, .code_of = code_of,
-	.is_shared = is_shared, .is_same_line = is_same_line, .chain = chain,
+	.is_shared = is_shared, .line = line, .chain = chain,
 	.innermost = innermost, .frame = frame, .unknown = unknown, .n_replaced = n_replaced,
 };
 

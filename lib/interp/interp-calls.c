@@ -1,0 +1,150 @@
+#include "interp/interp-calls.h"
+
+#include "base/hash.h"
+#include "interp/interp-base.h"
+
+#include <string.h>
+
+#define CALLS_MAX 131072u
+#define STEPS_MAX 512u                  /* of a search */
+
+/* Instead of a caller's line: this is no call by native code. */
+#define NO_LINE UINT32_MAX
+
+struct interp_calls_one {
+	uint32_t callee, caller;
+	uint32_t line;                  /* of a caller that has called native code; or NO_LINE */
+	uint32_t next;                  /* of the same callee; HASHINDEX_NONE: none */
+};
+
+void interp_calls_done(struct interp_calls *c)
+{
+	VEC_FREE(&c->v);
+	hashindex_done(&c->calls);
+	hashindex_done(&c->by_callee);
+}
+
+bool interp_calls_is_full(const struct interp_calls *c)
+{
+	return c->v.n >= CALLS_MAX;
+}
+
+static uint32_t first_of(const struct interp_calls *c, uint32_t callee)
+{
+	return HASHINDEX_FIND(&c->by_callee, hash_u64(callee), k, c->v.v[k].callee == callee);
+}
+
+static bool is_same(const struct interp_calls_one *a, const struct interp_calls_one *b)
+{
+	return a->callee == b->callee && a->caller == b->caller && a->line == b->line;
+}
+
+static uint32_t call_at(const struct interp_calls *c, const struct interp_calls_one *one)
+{
+	uint64_t hash = hash_pair(hash_pair(one->callee, one->caller), one->line);
+	return HASHINDEX_FIND(&c->calls, hash, k, is_same(&c->v.v[k], one));
+}
+
+bool interp_calls_has_first(const struct interp_calls *c, const struct interp_base *base,
+			    uint32_t callee)
+{
+	const struct interp_calls_one one = { callee, base->outer_code, base->line, 0 };
+	return base->at && call_at(c, &one) != HASHINDEX_NONE;
+}
+
+static void add(struct interp_calls *c, const struct interp_calls_one *one)
+{
+	uint64_t hash = hash_pair(hash_pair(one->callee, one->caller), one->line);
+	uint32_t i = call_at(c, one);
+	if (i != HASHINDEX_NONE || interp_calls_is_full(c) ||
+	    !hashindex_reserve(&c->calls, false) || !hashindex_reserve(&c->by_callee, false) ||
+	    !VEC_PUSH(&c->v, *one))
+		return;
+	i = (uint32_t)c->v.n - 1;
+	hashindex_put(&c->calls, hash, i);
+	uint32_t first = first_of(c, one->callee);
+	if (first == HASHINDEX_NONE) {
+		c->v.v[i].next = HASHINDEX_NONE;
+		hashindex_put(&c->by_callee, hash_u64(one->callee), i);
+		return;
+	}
+	c->v.v[i].next = c->v.v[first].next;
+	c->v.v[first].next = i;
+}
+
+void interp_calls_add(struct interp_calls *c, uint32_t caller, uint32_t callee)
+{
+	add(c, &(struct interp_calls_one){ callee, caller, NO_LINE, 0 });
+}
+
+void interp_calls_add_first(struct interp_calls *c, const struct interp_base *base, uint32_t callee)
+{
+	if (base->at)
+		add(c, &(struct interp_calls_one){ callee, base->outer_code, base->line, 0 });
+}
+
+/* ---- searches --------------------------------------------------------------------------- */
+
+struct search {
+	const struct interp_calls *c;
+	const struct interp_runtime *r;
+	const struct interp_base *base;
+	enum interp_entry entry;
+	uint32_t n_steps, n_ways;
+	size_t n, n_ret;
+	struct interp_link link[INTERP_CALLS_DEPTH], *ret;
+};
+
+static void note_way(struct search *s)
+{
+	s->n_ways++;
+	s->n_ret = s->n;
+	memcpy(s->ret, s->link, s->n * sizeof(*s->link));
+}
+
+/* May the activation begin with that function? */
+static bool fits(const struct search *s, uint32_t first, uint64_t distance)
+{
+	uint32_t n_bytes;
+	enum interp_frames_where w = s->r->frames_where(s->r->ctx, first, &n_bytes);
+	return !distance && (s->entry == INTERP_ENTRY_UNKNOWN ||
+			     (s->entry == INTERP_ENTRY_FUNCTION) == (w == INTERP_FRAMES_STACKED));
+}
+
+/* All ways to callee, whose frame is at that distance. */
+static void search(struct search *s, uint32_t callee, uint64_t distance)
+{
+	const struct interp_calls_one *one;
+	for (uint32_t i = first_of(s->c, callee); i != HASHINDEX_NONE; i = one->next) {
+		uint32_t n_bytes;
+		one = &s->c->v.v[i];
+		if (++s->n_steps > STEPS_MAX)
+			return;
+		if (one->line != NO_LINE) {
+			if (one->caller == s->base->outer_code &&
+			    one->line == s->base->line && fits(s, callee, distance))
+				note_way(s);
+			continue;
+		}
+		enum interp_frames_where w =
+			s->r->frames_where(s->r->ctx, one->caller, &n_bytes);
+		n_bytes = w == INTERP_FRAMES_STACKED ? n_bytes : 0;
+		if (w == INTERP_FRAMES_UNKNOWN || n_bytes > distance ||
+		    s->n == INTERP_CALLS_DEPTH)
+			continue;
+		s->link[s->n++] = (struct interp_link){ .code = one->caller };
+		search(s, one->caller, distance - n_bytes);
+		s->n--;
+	}
+}
+
+bool interp_calls_find(const struct interp_calls *c, const struct interp_runtime *r,
+		       const struct interp_base *base, enum interp_entry entry, uint32_t code,
+		       uint64_t distance, struct interp_link ret[INTERP_CALLS_DEPTH], size_t *ret_n)
+{
+	struct search s = { .c = c, .r = r, .base = base, .entry = entry, .ret = ret };
+	if (base->at && r->frames_where)
+		search(&s, code, distance);
+	*ret_n = s.n_ret;
+	return s.n_ways == 1 && s.n_steps <= STEPS_MAX;
+}

@@ -1,0 +1,113 @@
+/* A reading that ends elsewhere than at the first function of the thread has met memory that was
+ * changed meanwhile: nothing of it is used. */
+
+#include "interp/interp-readings.h"
+
+#include "interp/interp-chains.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 4u                        /* until nothing has changed */
+
+void interp_readings_done(struct interp_readings *s)
+{
+	for (uint32_t i = 0; i < INTERP_READINGS_THREADS; i++)
+		interp_chain_done(&s->thread[i].chain);
+	interp_chain_done(&s->first);
+	interp_chain_done(&s->second);
+}
+
+void interp_readings_renew(struct interp_readings *s)
+{
+	s->n = 0;
+}
+
+/* All functions of a thread, from the one on that it executes now: those of earlier samples of this
+ * drain may be gone.  False: the thread has gone on, so that they lead nowhere. */
+static bool read_chain(const struct interp_runtime *r, uint32_t tid, struct interp_chain *ret)
+{
+	uint64_t at;
+	ret->link.n = ret->ends.n = 0;
+	return r->innermost(r->ctx, tid, &at) && at && r->chain(r->ctx, at, ret) && ret->is_whole;
+}
+
+/* Removes the innermost n functions. */
+static void cut(struct interp_chain *c, size_t n)
+{
+	size_t k = 0;
+	c->link.n -= n;
+	if (n && c->link.n)
+		memmove(c->link.v, c->link.v + n, c->link.n * sizeof(*c->link.v));
+	for (size_t i = 0; i < c->ends.n; i++)
+		if (c->ends.v[i] > n)
+			c->ends.v[k++] = c->ends.v[i] - (uint32_t)n;
+	c->ends.n = k;
+}
+
+/* Keeps those functions that another reading has as well.  False: one of them has others. */
+static bool keep_common(struct interp_chain *c, const struct interp_chain *other)
+{
+	size_t n = 0;
+	while (n < c->link.n && n < other->link.n) {
+		const struct interp_link *a = &c->link.v[c->link.n - 1 - n];
+		const struct interp_link *b = &other->link.v[other->link.n - 1 - n];
+		if (a->at != b->at || a->code != b->code)
+			break;
+		n++;
+	}
+	bool is_equal = n == c->link.n && n == other->link.n;
+	cut(c, c->link.n - n);
+	return is_equal;
+}
+
+/* False: the program has gone on. */
+static bool read_twice(struct interp_readings *s, const struct interp_runtime *r, uint32_t tid)
+{
+	r->forget(r->ctx);
+	if (!read_chain(r, tid, &s->first)) {
+		s->first.link.n = s->first.ends.n = 0;
+		return false;
+	}
+	if (r->use_second)
+		r->use_second(r->ctx);
+	else
+		r->forget(r->ctx);
+	if (!read_chain(r, tid, &s->second))
+		s->second.link.n = 0;
+	return keep_common(&s->first, &s->second);
+}
+
+/* Is it one that was read in this drain?  Otherwise it takes the place of another one. */
+static bool find_thread(struct interp_readings *s, uint32_t tid, struct interp_reading **ret)
+{
+	for (uint32_t i = 0; i < s->n && i < INTERP_READINGS_THREADS; i++) {
+		*ret = &s->thread[i];
+		if (s->thread[i].tid == tid)
+			return true;
+	}
+	*ret = &s->thread[s->n++ % INTERP_READINGS_THREADS];
+	(*ret)->tid = tid;
+	(*ret)->chain.link.n = (*ret)->chain.ends.n = 0;
+	return false;
+}
+
+const struct interp_chain *interp_readings_of(struct interp_readings *s,
+					      const struct interp_runtime *r,
+					      struct interp_chains *chains, uint32_t tid)
+{
+	struct interp_reading *t;
+	bool is_equal = find_thread(s, tid, &t);
+	for (unsigned int i = 0; i < TRIES && !is_equal; i++) {
+		is_equal = read_twice(s, r, tid);
+		/* whatever the samples are: functions have these callers */
+		interp_chains_learn(chains, r, &s->first);
+		if (t->chain.link.n)
+			continue;
+		/* the first reading is the nearest to the sample */
+		struct interp_chain empty = t->chain;
+		t->chain = s->first;
+		s->first = empty;
+	}
+	return &t->chain;
+}

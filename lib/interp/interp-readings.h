@@ -1,0 +1,40 @@
+#ifndef CPROF_INTERP_INTERP_READINGS_H
+#define CPROF_INTERP_INTERP_READINGS_H
+
+/*
+ * The functions of threads, as they are in the memory of a program that goes on running: once per
+ * thread in each drain.  A reading takes some microseconds, in which the program calls functions
+ * and returns.  So each is made twice, and those functions are kept that both have, from the
+ * outermost one on: these were executed in between.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interp/interp-ops.h"
+
+struct interp_chains;
+
+/* Threads that are read once per drain, if there are no more. */
+#define INTERP_READINGS_THREADS 8u
+
+struct interp_readings {
+	struct interp_reading {
+		uint32_t tid;
+		struct interp_chain chain;      /* empty: it could not be read */
+	} thread[INTERP_READINGS_THREADS];
+	uint32_t n;
+	/* Private. */
+	struct interp_chain first, second;
+};
+void interp_readings_done(struct interp_readings *s);
+
+/* A drain begins. */
+void interp_readings_renew(struct interp_readings *s);
+
+/* The functions of a thread; those of a new reading are learned.  Borrowed until the next call. */
+const struct interp_chain *interp_readings_of(struct interp_readings *s,
+					      const struct interp_runtime *r,
+					      struct interp_chains *chains, uint32_t tid);
+
+#endif
