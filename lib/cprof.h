@@ -212,6 +212,7 @@ struct cprof_config {
 	const struct cprof_preload *command_preload;
 	bool delta;
 	bool peak;                     /* in use at the peak, too; not with delta */
+	bool age;                      /* blocks in use have the label age */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */

@@ -18,7 +18,7 @@
 enum {
 	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_STRICT,
 	OPT_SCALE, OPT_JSON, OPT_NO_SYMBOLS, OPT_EXCLUSIVE, OPT_REPEAT, OPT_LOCKS,
-	OPT_INTERPRETER, OPT_ALLOC, OPT_HEAP, OPT_DELTA,
+	OPT_INTERPRETER, OPT_ALLOC, OPT_HEAP, OPT_DELTA, OPT_AGE,
 	OPT_GO_LABELS, OPT_GO_GOROUTINES,
 };
 
@@ -28,6 +28,8 @@ static const struct argp_option options[] = {
 	{ "heap", OPT_HEAP, "WHEN", OPTION_ARG_OPTIONAL,
 	  "The same, and which of these blocks are still in use: {heap}; peak, the default for "
 	  "commands, is when most was in use, and the end", 2 },
+	{ "age", OPT_AGE, NULL, 0,
+	  "With --heap: label blocks in use by their age, in powers of two of seconds", 2 },
 	{ "delta", OPT_DELTA, NULL, 0,
 	  "With --heap: what is in use less what was at the start of the profile", 2 },
 	{ "scale", OPT_SCALE, NULL, 0,
@@ -111,6 +113,8 @@ static void check_end(const struct recordopts *o, struct argp_state *state)
 		argp_error(state, "--delay -1 begins disabled, and only --control can enable it");
 	if (o->target.config.delta && o->target.config.kind != cprof_heap_recorder())
 		argp_error(state, "--delta goes with --heap");
+	if (o->target.config.age && o->target.config.kind != cprof_heap_recorder())
+		argp_error(state, "--age goes with --heap");
 	if (o->target.config.delta && o->heap == RECORDOPTS_HEAP_PEAK)
 		argp_error(state, "--delta shows changes, which have no peak");
 	if (o->quiet && o->verbose)
@@ -169,6 +173,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 								       "--heap", arg);
 		break;
 	case OPT_DELTA: c->delta = true; break;
+	case OPT_AGE: c->age = true; break;
 	case OPT_INTERPRETER:
 		c->interpreter = (enum cprof_interpreter)optwords_parse(
 			&optsets_interpreter, state, "--interpreter", arg);

@@ -22,6 +22,7 @@ void allocs_init(struct allocs *a, struct budget *budget, struct counts *counts,
 	*a = (struct allocs){
 		.budget = budget, .counts = counts, .held = first_event,
 		.gone = first_event + 1, .came = first_event + 2, .went = first_event + 3,
+		.aged = first_event + 4,
 		.n_max = ALLOCS_BLOCKS_MAX, .random = 0x9e3779b97f4a7c15u,
 		.index.budget = budget,
 	};
@@ -244,5 +245,22 @@ void allocs_restart(struct allocs *a)
 	for (uint32_t i = 0; i < a->n; i++) {
 		a->v[i].is_older = a->is_delta;
 		count_block(a, &a->v[i]);
+	}
+}
+
+void allocs_add_ages(struct allocs *a, uint64_t now_ns,
+		     uint32_t (*label_of)(void *ctx, uint32_t labels, uint64_t age_ns), void *ctx)
+{
+	for (uint32_t i = 0; i < a->counts->n; i++) {
+		struct count *c = &a->counts->v[i];
+		if (c->event == a->aged)
+			c->n_samples = c->value = 0;
+	}
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct allocs_block *b = &a->v[i];
+		uint64_t age_ns = now_ns > b->time_ns ? now_ns - b->time_ns : 0;
+		if (!b->is_older)
+			counts_add(a->counts, a->aged, b->stack, label_of(ctx, b->labels, age_ns),
+				   b->n, b->value, true);
 	}
 }

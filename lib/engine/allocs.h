@@ -33,6 +33,7 @@ struct allocs_block {
 	uint64_t n, value;         /* in parts of a block; in bytes */
 	uint32_t pid;
 	uint32_t stack, labels;    /* ids of the engine */
+	uint64_t time_ns;          /* CLOCK_MONOTONIC: when it was allocated */
 	bool is_older;             /* than the present profile, which shows changes only */
 };
 
@@ -40,10 +41,11 @@ struct allocs {
 	struct budget *budget;
 	struct counts *counts;
 	/* Events: what is in use; what was at the start of the profile, and is not any more; what
-	 * came and what went since the peak. */
-	uint32_t held, gone, came, went;
+	 * came and what went since the peak; what is in use again, with its age. */
+	uint32_t held, gone, came, went, aged;
 	bool is_delta;             /* the profile shows changes since its start */
 	bool has_peak;             /* it shows the peak, too; not with is_delta */
+	bool has_age;              /* it shows aged instead of held: allocs_add_ages */
 	uint64_t n_bytes, peak_bytes; /* in use: now; at the peak */
 	uint32_t *changed;         /* entries of counts, of blocks that came or went */
 	uint32_t n_changed, changed_cap;
@@ -59,7 +61,7 @@ struct allocs {
 
 /* budget and counts are borrowed; nothing is allocated.  The events are the first one and those
  * after it. */
-#define ALLOCS_EVENTS 4u
+#define ALLOCS_EVENTS 5u
 void allocs_init(struct allocs *a, struct budget *budget, struct counts *counts,
 		 uint32_t first_event);
 void allocs_done(struct allocs *a);
@@ -81,6 +83,11 @@ void allocs_restart(struct allocs *a);
 
 /* What is in use now is the peak so far: earlier ones do not matter. */
 void allocs_restart_peak(struct allocs *a);
+
+/* Counts the blocks in use once more, as aged, with the labels that label_of returns for those of a
+ * block of this age.  What was counted so before is replaced. */
+void allocs_add_ages(struct allocs *a, uint64_t now_ns,
+		     uint32_t (*label_of)(void *ctx, uint32_t labels, uint64_t age_ns), void *ctx);
 
 /* Entries of the counts have other places now. */
 void allocs_counts_moved(struct allocs *a);

@@ -347,8 +347,9 @@ static size_t values_of(const struct export *x, const uint64_t sum[SUMS], int64_
 	ret[0] = memory_value(sum[0], 0, ALLOCS_PARTS);
 	if (!x->info->held_type)
 		return 2;
-	ret[2] = memory_value(sum[2], sum[4], ALLOCS_PARTS);
-	ret[3] = memory_value(sum[3], sum[5], 1);
+	const uint64_t *held = x->g->allocs.has_age ? &sum[10] : &sum[2];
+	ret[2] = memory_value(held[0], sum[4], ALLOCS_PARTS);
+	ret[3] = memory_value(held[1], sum[5], 1);
 	if (!x->info->peak_type)
 		return 4;
 	/* What is in use now, without what came since the peak, and with what went. */

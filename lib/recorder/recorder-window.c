@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "engine/allocage.h"
 
 #include <errno.h>
 
@@ -49,6 +50,8 @@ void recorder_count(struct cprof_recorder *rec)
 	window_count(&rec->window, rec->engine.event);
 	for (size_t i = 0; i < rec->session.n_events; i++)
 		add_lost(rec, i);
+	if (rec->engine.allocs.has_age)
+		allocage_add(&rec->engine, clock_monotonic_ns());
 	owners_check(&rec->engine.owners, &rec->engine.procs);
 	if (recorder_counts_bytes(rec))
 		rec->n_huge_pages = hugepages_faulted(rec->session.host) - rec->huge_pages_before;

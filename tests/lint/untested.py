@@ -151,6 +151,7 @@ COVERED.update({
     "lib/profile/allocframes": ("tests/live/alloc.sh", "the leaves of C and C++ programs"),
     "lib/recorder/preload": ("tests/live/alloc.sh", "commands are started with its variables"),
     "lib/recorder/kinds/allocprogram": ("tests/live/alloc.sh", "it reads real programs"),
+    "lib/engine/allocage": ("tests/live/alloc.sh", "ages of real blocks"),
     "lib/recorder/kinds/allocblocks": ("tests/live/alloc.sh", "it gives samples to a whole engine"),
     "lib/recorder/kinds/allocprobes": ("tests/live/alloc-probes.sh", "it needs probes of real processes"),
     "lib/recorder/kinds/allocrings": ("tests/live/alloc.sh", "it opens the rings of real processes"),

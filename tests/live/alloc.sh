@@ -90,6 +90,14 @@ is "$status" 0 'again, after the first recorder was killed'
 profile 'again: the churn' third.pb.gz "cum('handle') > 0.5"
 kill "$pid"
 
+# ages: one block is two seconds older than the other
+run "$CPROF" record --heap --age -c 4096 -o a.pb.gz -- "$PROG/allocs" ages
+profile 'the age of blocks in use' a.pb.gz \
+	"sum(s[1][3] for s in p.samples if s[2].get('age') == 0) >= 2 << 20" \
+	"sum(s[1][3] for s in p.samples if s[2].get('age') in (2, 4, 8) and s[2]['bytes'] == 1 << 20) == 1 << 20" \
+	"sum(s[1][5] for s in p.samples if s[2]['bytes'] == 1 << 20) == 1 << 20" \
+	"all(s[1][3] == 0 for s in p.samples if 'age' not in s[2])" "cum('by_calloc') > 0.5"
+
 # what cannot be recorded
 background "$PROG/sleeper"
 refused 1 'no process has libcprof-alloc.so' 'a process without the library' \
@@ -109,6 +117,7 @@ if is_root; then
 	run "$CPROF" record --heap -- ./setuid.keep
 	like err 'does not load libcprof-alloc.so: it is set-user-ID' 'a set-user-ID program: the reason'
 fi
+refused 64 'age goes with --heap' '--age alone' record --alloc --age -- true
 refused 64 'delta goes with --heap' '--delta alone' record --alloc --delta -- true
 refused 64 'changes, which have no peak' 'the peak of changes' record --heap=peak --delta -- true
 refused 64 'go alone' 'both' record --alloc --heap -- true

@@ -5,6 +5,7 @@
  *	freed         the same, and all are freed: by another thread, by realloc, by children
  *	children      a forked child frees its copies and gets others
  *	peak          holds most in between: 2, 3 and 4 MiB of three functions; all are freed
+ *	ages          a block of 1 MiB, two seconds later one of 2 MiB
  *	server        leaks slowly under much churn, until it is killed
  */
 #include "cprof-alloc.h"
@@ -211,8 +212,14 @@ int main(int argc, char **argv)
 		run_peak();
 		return 0;
 	}
+	if (strcmp(mode, "ages") == 0) {
+		by_malloc();
+		nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
+		by_calloc();
+		return 0;
+	}
 	if (strcmp(mode, "server") == 0)
 		run_server();
-	fputs("usage: allocs sites SCALE|held|freed|children|peak|server\n", stderr);
+	fputs("usage: allocs sites SCALE|held|freed|children|peak|ages|server\n", stderr);
 	return 64;
 }

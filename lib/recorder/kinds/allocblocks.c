@@ -28,7 +28,8 @@ void allocblocks_add(struct kind_alloc *a, struct engine *g, const struct record
 	const struct engine_label label = { "bytes", class };
 	struct record sample = *r;
 	sample.event = 0;
-	struct allocs_block kept = { .pid = r->pid, .addr = b->addr, .n = b->n, .value = b->value };
+	struct allocs_block kept = { .pid = r->pid, .addr = b->addr, .n = b->n, .value = b->value,
+				     .time_ns = r->time_ns };
 	if (!a->peak_began && r->time_ns >= g->window.start_ns) {
 		a->peak_began = true;
 		allocs_restart_peak(&g->allocs);

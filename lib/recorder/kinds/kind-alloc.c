@@ -58,7 +58,7 @@ static int refuse(const struct cprof_config *c, struct err *e)
 
 static void describe(struct kind_session *k)
 {
-	static const struct export_number number[] = { { "bytes", "bytes" } };
+	static const struct export_number number[] = { { "bytes", "bytes" }, { "age", "seconds" } };
 	const struct kind_alloc *a = state_of(k);
 	struct kind_event *ev = &k->event[0];
 	ev->name = ev->file_part = a->is_heap ? "heap" : "alloc";
@@ -72,7 +72,7 @@ static void describe(struct kind_session *k)
 	ev->peak_type = a->has_peak ? "peak_space" : NULL;
 	ev->period_type = "space";
 	k->number = number;
-	k->n_numbers = 1;
+	k->n_numbers = 2;
 }
 
 static int choose(struct kind_session *k, bool is_heap, struct err *e)
@@ -249,6 +249,7 @@ static int started(struct kind_session *k, struct engine *g, struct err *e)
 	struct kind_alloc *a = state_of(k);
 	g->allocs.is_delta = k->config->delta;
 	g->allocs.has_peak = a->has_peak;
+	g->allocs.has_age = a->is_heap && k->config->age;
 	if (k->config->command_pid)
 		return 0;
 	allocrings_search(&a->rings, g);
