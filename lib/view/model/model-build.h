@@ -102,8 +102,8 @@ int model_build_file(struct model_builder *b, const char *path);
 /* The same for a file in memory. */
 int model_build_bytes(struct model_builder *b, const void *data, size_t n_bytes);
 
-/* Adds a model in the place of the files that it was made of. */
-int model_build_model(struct model_builder *b, const struct model *m);
+/* Adds a model, which ends here, in the place of the files that it was made of. */
+int model_build_model(struct model_builder *b, struct model *m);
 
 /* Frees all but the model, which becomes *ret, or is freed as well if r is an error.  Returns r. */
 int model_build_end(struct model_builder *b, int r, struct model **ret);

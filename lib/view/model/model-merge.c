@@ -5,6 +5,7 @@
 
 #include "view/model/model-merge.h"
 
+#include "base/cleanup.h"
 #include "view/model/model-build.h"
 
 #include <pthread.h>
@@ -113,7 +114,7 @@ static int join_parts(struct merge *x, struct part *part, uint32_t n, struct err
 		}
 		if (r >= 0 && m->n_files) {
 			part[0].builder.e = e;
-			r = model_build_model(&part[0].builder, m);
+			r = model_build_model(&part[0].builder, TAKE_PTR(m));
 			if (r >= 0)
 				r = check_bytes(&part[0].builder, x->how->n_bytes_max);
 		}

@@ -7,13 +7,16 @@
 
 #include <stdlib.h>
 
-int model_build_model(struct model_builder *b, const struct model *m)
+int model_build_model(struct model_builder *b, struct model *m)
 {
 	static const struct model_merge plain;
 	const struct model_merge *how = b->how;
 	struct membuf t = { 0 };
-	/* not compressed: it is read at once */
-	int r = model_write(m, membuf_write, &t, 0, b->e);
+	uint32_t n_files = m->n_files;
+	b->m->has_less_comments |= m->has_less_comments;
+	/* compressed, so that there is only one copy of the samples at a time */
+	int r = model_write(m, membuf_write, &t, 1, b->e);
+	model_free(m);
 	if (r == -ENOMEM)
 		model_no_memory(b);
 	b->how = &plain;
@@ -21,9 +24,8 @@ int model_build_model(struct model_builder *b, const struct model *m)
 		r = model_build_bytes(b, t.bytes.v, t.bytes.n);
 	b->how = how;
 	VEC_FREE(&t.bytes);
-	b->m->has_less_comments |= m->has_less_comments;
 	if (r >= 0)
-		b->m->n_files += m->n_files - 1;
+		b->m->n_files += n_files - 1;
 	return r;
 }
 
