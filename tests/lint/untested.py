@@ -153,6 +153,7 @@ COVERED.update({
     "lib/recorder/kinds/allocprogram": ("tests/live/alloc.sh", "it reads real programs"),
     "lib/engine/allocage": ("tests/live/alloc.sh", "ages of real blocks"),
     "lib/recorder/kinds/allocblocks": ("tests/live/alloc.sh", "it gives samples to a whole engine"),
+    "lib/recorder/kinds/allocids": ("tests/live/alloc.sh", "it needs a pid namespace"),
     "lib/recorder/kinds/allocprobes": ("tests/live/alloc-probes.sh", "it needs probes of real processes"),
     "lib/recorder/kinds/allocrings": ("tests/live/alloc.sh", "it opens the rings of real processes"),
     "cmd/record/alloclib": ("tests/live/alloc.sh", "it finds the library of the build"),

@@ -90,6 +90,28 @@ is "$status" 0 'again, after the first recorder was killed'
 profile 'again: the churn' third.pb.gz "cum('handle') > 0.5"
 kill "$pid"
 
+# a process in another pid namespace, which writes its own ids
+cat >inside.keep <<'END'
+echo begun >>inside.out
+exec env LD_PRELOAD="$1" "$2" server
+END
+if is_root && unshare -pf true 2>/dev/null; then
+	background unshare -pf --kill-child sh inside.keep "$LIB" "$PROG/allocs"
+	outside=$pid
+	check 'another pid namespace: begun' wait_for 20 test -e inside.out
+	inside=$(cat "/proc/$outside/task/$outside/children")
+	inside=${inside%% *}
+	wait_for 20 grep -q cprof-alloc "/proc/$inside/maps"
+	let_use "$inside" 50
+	run "$CPROF" record --heap -c 16384 -o i.pb.gz -p "$inside" --duration 500ms
+	is "$status" 0 'another pid namespace: recorded'
+	profile 'another pid namespace: our ids, and the churn' i.pb.gz "path('handle', 'run_server') >= 0" \
+		"count('handle') > 0" "cum('leak') > 0.9" "{s[2].get('pid', '$inside') for s in p.samples} == {'$inside'}"
+	kill "$inside" "$outside" 2>/dev/null
+else
+	skip 'another pid namespace' 'no namespaces can be made'
+fi
+
 # ages: one block is two seconds older than the other
 run "$CPROF" record --heap --age -c 4096 -o a.pb.gz -- "$PROG/allocs" ages
 profile 'the age of blocks in use' a.pb.gz \

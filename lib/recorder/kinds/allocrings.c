@@ -41,7 +41,7 @@ static void close_found(struct allocrings *a, size_t i)
 {
 	add_losses(&a->stats.lost, allocring_losses(&a->found.v[i].ring));
 	allocring_close(&a->found.v[i].ring);
-	VEC_FREE(&a->found.v[i].pids);
+	allocids_done(&a->found.v[i].ids);
 	a->found.v[i] = a->found.v[--a->found.n];
 }
 
@@ -83,10 +83,7 @@ static bool is_known(struct allocrings *a, uint32_t pid, const struct allocforma
 		struct allocrings_found *f = &a->found.v[i];
 		if (!is_ring(&f->ring, r))
 			continue;
-		for (size_t k = 0; k < f->pids.n; k++)
-			if (f->pids.v[k] == pid)
-				return true;
-		VEC_PUSH(&f->pids, pid);
+		allocids_add(&f->ids, a->host, pid);
 		return true;
 	}
 	return false;
@@ -114,7 +111,7 @@ static int open_descriptor(const struct allocrings *a, uint32_t pid,
 /* False: there is none to read. */
 static bool open_ring(struct allocrings *a, uint32_t pid, const struct allocformat_registry *r)
 {
-	struct allocrings_found f = { .pids = { 0 } };
+	struct allocrings_found f = { .ids = { .is_foreign = false } };
 	int fd = open_descriptor(a, pid, r);
 	if (fd < 0) {
 		a->stats.n_denied += fd == -EACCES || fd == -EPERM;
@@ -128,10 +125,10 @@ static bool open_ring(struct allocrings *a, uint32_t pid, const struct allocform
 	if (allocring_start(&f.ring, a->mean, a->stack_bytes, a->has_frees) < 0) {
 		a->stats.n_busy++;
 		allocring_close(&f.ring);
-	} else if (a->found.n >= RINGS_MAX || !VEC_PUSH(&f.pids, pid) ||
+	} else if (a->found.n >= RINGS_MAX || !allocids_add(&f.ids, a->host, pid) ||
 		   !VEC_PUSH(&a->found, f)) {
 		a->stats.n_no_ring++;
-		VEC_FREE(&f.pids);
+		allocids_done(&f.ids);
 		allocring_close(&f.ring);
 	} else {
 		return true;
@@ -195,10 +192,8 @@ void allocrings_forget(struct allocrings *a, uint32_t pid)
 	idmap_remove(&a->seeing, pid);
 	for (size_t i = a->found.n; i-- > 0;) {
 		struct allocrings_found *f = &a->found.v[i];
-		for (size_t k = f->pids.n; k-- > 0;)
-			if (f->pids.v[k] == pid)
-				f->pids.v[k] = f->pids.v[--f->pids.n];
-		if (!f->pids.n)
+		allocids_remove(&f->ids, pid);
+		if (!f->ids.process.n)
 			close_found(a, i);
 	}
 }
@@ -224,13 +219,15 @@ void allocrings_explain(struct allocrings *a)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static void read_ring(struct allocrings *a, struct allocring *ring, uint64_t until_ns,
+static void read_ring(struct allocrings *a, struct allocring *ring, struct allocids *ids,
+		      uint64_t until_ns,
 		      void (*each)(void *ctx, const struct record *r), void *ctx)
 {
 	struct record r;
 	bool was_bad = ring->is_bad;
 	while (allocring_next(ring, until_ns, &r))
-		each(ctx, &r);
+		if (!ids || allocids_translate(ids, a->host, &r))
+			each(ctx, &r);
 	a->stats.n_bad += ring->is_bad && !was_bad;
 }
 
@@ -238,9 +235,9 @@ void allocrings_read(struct allocrings *a, uint64_t until_ns,
 		     void (*each)(void *ctx, const struct record *r), void *ctx)
 {
 	if (a->commands)
-		read_ring(a, a->commands, until_ns, each, ctx);
+		read_ring(a, a->commands, NULL, until_ns, each, ctx);
 	for (size_t i = 0; i < a->found.n; i++)
-		read_ring(a, &a->found.v[i].ring, until_ns, each, ctx);
+		read_ring(a, &a->found.v[i].ring, &a->found.v[i].ids, until_ns, each, ctx);
 }
 
 void allocrings_tend(struct allocrings *a, uint64_t now_ns)

@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "proc/idmap.h"
+#include "recorder/kinds/allocids.h"
 #include "source/allocring.h"
 
 struct engine;
@@ -19,7 +20,7 @@ struct procs_process;
 /* A ring that a process has made, and the processes that write to it. */
 struct allocrings_found {
 	struct allocring ring;
-	VEC(uint32_t) pids;
+	struct allocids ids;
 };
 
 struct allocrings_stats {
