@@ -142,7 +142,7 @@ static int add_place(struct heaptrack *x, struct fromtext t)
 	if (!get_string(x, module_number, &name))
 		return bad_line(x);
 	/* The first string is the program, and the first mapping should be. */
-	if (!x->place.n && x->string.n &&
+	if (!x->place.n && x->string.n && x->string.v[0] &&
 	    !from_module(&x->heap.from, strtab_get(&x->heap.from.names, x->string.v[0])))
 		return no_memory(x);
 	if (*name && !(module = from_module(&x->heap.from, name)))
