@@ -89,12 +89,13 @@ static bool find_thread(struct interp_readings *s, uint32_t tid, struct interp_r
 	*ret = &s->thread[s->n++ % INTERP_READINGS_THREADS];
 	(*ret)->tid = tid;
 	(*ret)->chain.link.n = (*ret)->chain.ends.n = 0;
+	(*ret)->has_innermost = false;
 	return false;
 }
 
-const struct interp_chain *interp_readings_of(struct interp_readings *s,
-					      const struct interp_runtime *r,
-					      struct interp_chains *chains, uint32_t tid)
+const struct interp_reading *interp_readings_of(struct interp_readings *s,
+						const struct interp_runtime *r,
+						struct interp_chains *chains, uint32_t tid)
 {
 	struct interp_reading *t;
 	bool is_equal = find_thread(s, tid, &t);
@@ -108,6 +109,7 @@ const struct interp_chain *interp_readings_of(struct interp_readings *s,
 		struct interp_chain empty = t->chain;
 		t->chain = s->first;
 		s->first = empty;
+		t->has_innermost = is_equal;
 	}
-	return &t->chain;
+	return t;
 }

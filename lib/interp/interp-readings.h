@@ -22,6 +22,7 @@ struct interp_readings {
 	struct interp_reading {
 		uint32_t tid;
 		struct interp_chain chain;      /* empty: it could not be read */
+		bool has_innermost;     /* nothing changed while it was read */
 	} thread[INTERP_READINGS_THREADS];
 	uint32_t n;
 	/* Private. */
@@ -33,8 +34,8 @@ void interp_readings_done(struct interp_readings *s);
 void interp_readings_renew(struct interp_readings *s);
 
 /* The functions of a thread; those of a new reading are learned.  Borrowed until the next call. */
-const struct interp_chain *interp_readings_of(struct interp_readings *s,
-					      const struct interp_runtime *r,
-					      struct interp_chains *chains, uint32_t tid);
+const struct interp_reading *interp_readings_of(struct interp_readings *s,
+						const struct interp_runtime *r,
+						struct interp_chains *chains, uint32_t tid);
 
 #endif

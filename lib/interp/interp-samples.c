@@ -342,9 +342,11 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	ret->is_whole = true;
 	if (!activations_find(&s->activations, n->walk, n->is_loop) || !s->activations.v.n)
 		return INTERP_QUALITY_UNKNOWN;
-	s->chain = interp_readings_of(&s->readings, r, &s->chains, n->tid);
+	const struct interp_reading *read =
+		interp_readings_of(&s->readings, r, &s->chains, n->tid);
+	s->chain = &read->chain;
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
-	if (interp_learn_goes_on(&s->learn) && lag_ns < LEARN_NS && s->chain->link.n)
+	if (interp_learn_goes_on(&s->learn) && lag_ns < LEARN_NS && read->has_innermost)
 		interp_learn_add(&s->learn, r, &s->chains, &s->activations,
 				 &s->activations.v.v[0], s->chain->link.v[0].at,
 				 s->chain->link.v[0].code);

@@ -92,8 +92,10 @@ int main(void)
 	tap_str(text(), "99 7 ", "is exact, its callers are unknown");
 	interptable_execute("0172");
 	interptable_is_moving = true;
+	uint32_t n_learned = samples.learn.n;
 	tap_int(sample(2, 10, 3, 1000), INTERP_QUALITY_INNERMOST,
 		"what changes while it is read is not believed");
+	tap_int(samples.learn.n, n_learned, "and places are not learned from it");
 	interptable_is_moving = false;
 
 	interptable_execute("");
