@@ -305,7 +305,7 @@ static void test_table(void)
 	size_t n = 0;
 	while (format_input_name(n))
 		n++;
-	tap_int(n, 3, "three input formats");
+	tap_int(n, 7, "seven input formats");
 	tap_str(format_output_name(0), "folded", "the first output format");
 }
 
