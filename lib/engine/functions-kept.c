@@ -97,8 +97,10 @@ static bool try_again(struct functions *f, struct counts *c, struct functions_ke
 		return false;
 	const struct interp_runtime *r = seen->program.runtime;
 	uint32_t stack = s->native;
-	bool is_replaced = r->n_replaced(r->ctx) != s->n_replaced && !s->kept.head.n;
-	if (seen->program.number != s->number || is_replaced)
+	/* another program's interpreter may not even count what it replaces */
+	if (seen->program.number != s->number)
+		return true;
+	if (r->n_replaced(r->ctx) != s->n_replaced && !s->kept.head.n)
 		return true;
 	enum interp_quality q = interp_samples_again(seen->program.samples, r, &s->kept,
 						     &f->frames);
