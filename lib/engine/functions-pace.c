@@ -1,6 +1,6 @@
 /*
  * Samples come periodically, so the next one is awaited, and read as soon as it is there: each one
- * at first, and while many callers are unknown.  But on average only one in SAMPLES_PER_WAKEUP is,
+ * at first, and while many callers are unknown.  But on average only one in WAKEUP / EARNED is,
  * apart from START of them: a program whose callers are never known would pay for all.
  */
 
