@@ -211,7 +211,9 @@ class Run:
                             % (n_bad, self.total))
         if self.total - self.equal > allowed:
             problems.append("%d of %d stacks differ" % (self.total - self.equal, self.total))
-        if self.full < 0.2 * self.total and self.scenario not in ("deep", "bigs", "fast"):
+        # Where the host makes signals expensive, most of the time of the alarms is the kernel's.
+        part = 0.05 if self.scenario.startswith("alarms") else 0.2
+        if self.full < part * self.total and self.scenario not in ("deep", "bigs", "fast"):
             problems.append("%d of %d stacks reach the innermost function of a chain"
                             % (self.full, self.total))
         if self.ended > self.n_early:
