@@ -21,6 +21,7 @@ struct live_id {
 	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
 	 * previous one; 0: as in its samples. */
 	uint64_t changed_ns, period, period_before;
+	uint64_t n_changed;            /* samples since then; several readers do not count them */
 };
 
 /* A sample of a software event, whose data several events may share (event_of in live.c). */

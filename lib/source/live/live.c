@@ -39,9 +39,11 @@ static uint64_t inherited_period(const struct live *l, uint32_t event, uint64_t 
 
 /* After the period of a clock was changed, the kernel still reports the old one, except for events
  * inherited after the change. */
-static void note_sample(const struct live *l, struct live_reader *v, const struct live_id *id,
+static void note_sample(const struct live *l, struct live_reader *v, struct live_id *id,
 			struct record *r)
 {
+	if (id && l->n_readers <= 1)
+		id->n_changed++;
 	if (id && !r->sample.period && r->stream_id != id->id)
 		r->sample.period = inherited_period(l, id->event, r->stream_id);
 	if (id && id->period && r->stream_id == id->id) {
@@ -334,6 +336,7 @@ void live_note_period(struct live_id *id, uint64_t period)
 	id->period_before = id->period;
 	id->period = period;
 	id->changed_ns = clock_monotonic_ns();
+	id->n_changed = 0;
 }
 
 /* The number that an event created now gets. */

@@ -90,19 +90,25 @@ static void change_period(struct live *l, const struct live_fd *f, double swing,
 /*
  * How long the clock ran since its last change, if that is long enough for another one; 0: wait.
  * A clock of a cgroup runs only while a task of the group does: beside busy neighbours it would
- * lose half a period far more often than each hundred.
+ * lose half a period far more often than each hundred.  Reading its counter interrupts the CPU, and
+ * is left out where one reader has counted the samples.
  */
 static uint64_t ran_ns(struct live *l, struct live_fd *f, uint64_t distance)
 {
+	const struct live_id *id = live_find_id(l, f->id);
 	struct source_count c = { 0 };
-	if (l->options.scope != LIVE_CGROUP)
+	if (l->options.scope != LIVE_CGROUP || !id)
 		return distance;
-	live_add_count(l, f, &c);
-	if (c.value < f->varied_value)
-		f->varied_value = 0;  /* it was opened anew */
+	uint64_t nominal = NS_PER_S / l->event[f->event].attr.sample_freq;
+	if (l->n_readers <= 1) {
+		c.value = f->varied_value + id->n_changed * (id->period ? id->period : nominal);
+	} else {
+		live_add_count(l, f, &c);
+		if (c.value < f->varied_value)
+			f->varied_value = 0;  /* it was opened anew */
+	}
 	uint64_t ran = c.value - f->varied_value;
-	uint64_t freq = l->event[f->event].attr.sample_freq;
-	if (ran < PERIODS_PER_CHANGE * (uint64_t)NS_PER_S / freq / 10 * 9)
+	if (ran < PERIODS_PER_CHANGE * nominal / 10 * 9)
 		return 0;
 	f->varied_value = c.value;
 	return ran;

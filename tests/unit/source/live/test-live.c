@@ -254,6 +254,18 @@ static void test_vary(void)
 	}
 	tap_ok(within && moved, "periods vary within a tenth if the limit is that close");
 	tap_ok(alike, "two steps give as many samples as two at the nominal rate");
+
+	/* A clock of a cgroup, which may run little. */
+	uint64_t period = id->period;
+	l->options.scope = LIVE_CGROUP;
+	id->n_changed = 90 * 1000000 / period - 1;
+	l->ring[0].ring.tail += 8;
+	livevary_step(l, 21 * 200000000ull);
+	tap_ok(id->period == period, "that of a cgroup stays until it has had some ninety periods");
+	id->n_changed += 2;
+	l->ring[0].ring.tail += 8;
+	livevary_step(l, 22 * 200000000ull);
+	tap_ok(id->period != period && !id->n_changed, "then it changes");
 	source_close(&l->source);
 	sim_ring_done(&sim);
 }
