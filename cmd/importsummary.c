@@ -36,6 +36,10 @@ static void print_event(const struct importsummary *s, FILE *to, size_t i)
 		fprintf(to, "  %s of it is in waits without a stack: begun before the recording, "
 			"or not sampled\n",
 			units_duration_text(ev.no_stack_ns, text));
+	if (ev.torn_ns)
+		fprintf(to, "  %s of it is in waits whose end is not in the file: they are counted "
+			"up to the next record of their thread\n",
+			units_duration_text(ev.torn_ns, text));
 }
 
 static void print_stacks(const struct importsummary *s, FILE *to, uint32_t stack_bytes)

@@ -248,6 +248,9 @@ struct cprof_event_stats {
 	 * they waited with an unknown stack. */
 	bool is_waiting;
 	uint64_t no_stack_ns;
+	/* Part of no_stack_ns: the record of their end is missing, so that they are counted up to
+	 * the next one of their thread, with the run between. */
+	uint64_t torn_ns;
 	/* Waits without a stack of their own, because there were more than switch_rate_max: their
 	 * time is divided among others of the same thread. */
 	uint64_t n_unsampled;

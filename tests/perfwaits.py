@@ -2,8 +2,9 @@
 """perfwaits.py FILE COMMAND: how long each thread of a command waited, by the records in a file of
 perf, without cprof.
 
-Prints "thread TID WAIT_NS TORN_NS LIFE_NS" for each, with "main" for the first one: TORN_NS is the part of WAIT_NS between two
-departures without an arrival, whose record the file lacks; LIFE_NS is 0 if its end is missing.
+Prints "thread TID WAIT_NS TORN_NS LIFE_NS" for each, with "main" for the first one: TORN_NS is the part
+of WAIT_NS after departures without an arrival, whose record the file lacks, up to the next departure or
+the end of the thread; LIFE_NS is 0 if its end is missing.
 """
 
 import re
@@ -29,6 +30,12 @@ class Thread:
             self.wait_ns += now_ns - self.off_ns
             self.torn_ns += now_ns - self.off_ns
         self.off_ns, self.is_out = now_ns, is_out
+
+    def end(self, now_ns):
+        """It runs now, so if it has not arrived, that record is missing."""
+        self.is_out = True
+        self.leave(now_ns, True)
+        self.life_ns = now_ns - self.born_ns
 
     def arrive(self, now_ns):
         self.wait_ns += now_ns - self.off_ns if self.off_ns else 0
@@ -67,7 +74,7 @@ def feed(threads, ended, command, event):
         return
     elif text.startswith("PERF_RECORD_EXIT"):
         thread = threads.pop(tid)
-        thread.life_ns = ns - thread.born_ns
+        thread.end(ns)
         ended[tid] = thread
     elif re.match(r"PERF_RECORD_SWITCH\S* +OUT", text):
         threads[tid].leave(ns, True)

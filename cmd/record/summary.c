@@ -84,6 +84,10 @@ static void print_particulars(const struct summary *s, FILE *to, size_t i,
 	if (ev->no_stack_ns)
 		fprintf(to, "  %s of %s is in waits without a stack: short, or not sampled\n",
 			units_duration_text(ev->no_stack_ns, text), ev->name);
+	if (ev->torn_ns)
+		fprintf(to, "  %s of %s is in waits whose end has no record: they are counted up "
+			"to the next record of their thread\n",
+			units_duration_text(ev->torn_ns, text), ev->name);
 	struct cprof_stats st;
 	cprof_recorder_stats(s->recorder, &st);
 	if (ev->n_unsampled)
@@ -352,8 +356,8 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 	fprintf(to, ", \"file_bytes\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"value\": %" PRIu64,
 		s->file[i].n_bytes, ev.n_samples, ev.value);
 	if (ev.is_waiting)
-		fprintf(to, ", \"no_stack_ns\": %" PRIu64 ", \"unsampled\": %" PRIu64,
-			ev.no_stack_ns, ev.n_unsampled);
+		fprintf(to, ", \"no_stack_ns\": %" PRIu64 ", \"torn_ns\": %" PRIu64
+			", \"unsampled\": %" PRIu64, ev.no_stack_ns, ev.torn_ns, ev.n_unsampled);
 	fprintf(to, ", \"freq_hz\": %" PRIu64 ", \"period\": %" PRIu64, ev.freq_hz, ev.period);
 	fprintf(to, ", \"counted\": %" PRIu64 ", \"counted_target_only\": %s", ev.counted,
 		ev.counted_target ? "true" : "false");

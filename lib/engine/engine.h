@@ -72,11 +72,11 @@ struct engine_event {
 	uint64_t n_samples;          /* of targets, without lost ones */
 	uint64_t value;              /* sum of their periods */
 	uint64_t n_own, n_foreign;   /* of the recording process; of other tasks: ignored */
-	/* By PERF_RECORD_LOST and LOST_SAMPLES; those by LOST: the ring was full. */
-	uint64_t n_lost_records, n_lost_in_ring;
+	uint64_t n_lost_records, n_lost_in_ring; /* LOST and LOST_SAMPLES; LOST: full rings */
 	uint64_t n_throttles, throttled_ns; /* how often; for how long, of all threads and CPUs */
 	uint64_t n_lost;             /* added by engine_add_lost */
-	uint64_t no_stack_ns, n_unsampled;  /* waits with an unknown stack; that others stand for */
+	uint64_t n_unsampled;        /* waits that others stand for */
+	uint64_t no_stack_ns, torn_ns;  /* waits with an unknown stack; whose end has no record */
 	uint64_t n_placed;           /* samples that say where a thread waits, runs or wakes one */
 };
 

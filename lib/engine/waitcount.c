@@ -74,6 +74,7 @@ static void add_to_event(struct engine *g, const struct waits_piece *p, uint32_t
 	g->event[i].n_unsampled += p->n_others;
 	if (!n && !ns)
 		return;
+	g->event[i].torn_ns += p->is_torn ? ns : 0;
 	if (!waits_is_known(at)) {
 		at.stack = stack_walk_pseudo(&g->walk, g->walk.no_stack);
 		at.labels = labels_of(g, p, i);

@@ -58,7 +58,7 @@ static bool is_pooled(const struct waits *w, const struct waits_thread *t,
 		      const struct waits_piece *p, uint64_t now_ns)
 {
 	uint64_t length_ns = now_ns - t->began_ns;
-	if (t->is != WAITS_OFF_CPU || t->is_new)
+	if (t->is != WAITS_OFF_CPU || t->is_new || p->is_torn)
 		return false;
 	if (w->has_readings)
 		return !t->is_preempted && length_ns < WAITS_LONG_NS &&
@@ -115,7 +115,7 @@ void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bo
 	struct waits_piece p = {
 		.pid = t->pid, .tid = t->tid, .is_below = is_below(w, t, now_ns),
 		.ns = in_window(w, t->since_ns, now_ns), .n = !t->is_counted,
-		.is_birth = t->is_new,
+		.is_birth = t->is_new, .is_torn = is_torn,
 		.at = is_torn ? waits_nowhere : waits_looks_place(w, t, now_ns),
 	};
 	p.at.locks = locks_of(w, t, p.at, now_ns);

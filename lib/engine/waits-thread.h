@@ -67,6 +67,7 @@ struct waits_piece {
 	uint32_t wakee;        /* and the stack of the one that waited */
 	uint64_t n_others;     /* of n: waits without a stack, which the place stands for */
 	bool is_below;         /* the wait is shorter than waits.min_ns */
+	bool is_torn;          /* part of it was a run: the record of its end is missing */
 	struct waits_place at;
 };
 

@@ -489,6 +489,7 @@ static void wait_stats(const struct cprof_importer *m, size_t i, struct cprof_ev
 		.period = 1, .n_samples = ev->n_samples, .value = ev->value,
 		.n_lost = ev->n_samples ? ev->n_lost : 0,
 		.n_lost_target = ev->n_samples ? ev->n_lost : 0, .no_stack_ns = ev->no_stack_ns,
+		.torn_ns = ev->torn_ns,
 	};
 }
 

@@ -58,6 +58,9 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 		if (ev->no_stack_ns)
 			say(c, failed, "waits without a stack: %.6f s",
 			    (double)ev->no_stack_ns / 1e9);
+		if (ev->torn_ns)
+			say(c, failed, "waits without an end, counted up to the next record of "
+			    "their thread: %.6f s", (double)ev->torn_ns / 1e9);
 		if (ev->n_unsampled && !st->switch_period_max)
 			say(c, failed, "waits without a stack of their own: %llu of %llu, whose "
 			    "time is divided among the places where their thread was read",

@@ -54,7 +54,7 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 		.n_lost_max = we->lost.is_estimate ? we->lost.n_max : 0,
 		.n_lost_all = we->lost.is_estimate ? we->n_lost : 0,
 		.n_foreign = ev->n_foreign, .no_stack_ns = ev->no_stack_ns,
-		.n_unsampled = ev->n_unsampled,
+		.torn_ns = ev->torn_ns, .n_unsampled = ev->n_unsampled,
 		.n_throttles = ev->n_throttles, .throttled_ns = ev->throttled_ns,
 		.counted = we->count.value * each,
 		.counted_target = !rec->session.was_cpu,
@@ -75,6 +75,7 @@ static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_
 	sum->n_samples += v->n_samples;
 	sum->value += v->value;
 	sum->no_stack_ns += v->no_stack_ns;
+	sum->torn_ns += v->torn_ns;
 	sum->n_unsampled += v->n_unsampled;
 	sum->n_lost += v->n_lost;
 	sum->n_lost_shown += v->n_lost_shown;

@@ -310,6 +310,31 @@ static void test_ends(void)
 	cprof_importer_free(m);
 }
 
+/* The file lacks some arrivals: such a wait lasts up to the next record of its thread, and is
+ * reported. */
+static void test_torn(void)
+{
+	static struct build b;
+	int r;
+	begin_recording(&b, false, 2);
+	thread(&b, 71), thread(&b, 72);
+	for (uint64_t t = 1000; t < 2000; t += 200) {
+		leaves(&b, t, 71, 1, 72);
+		leaves(&b, t + 100, 72, 1, 71);
+	}
+	leaves(&b, 2000, 71, 1, 0);
+	leaves(&b, 2500, 71, 1, 0);
+	leaves(&b, 2501, 72, 1, 0);
+	exits(&b, 2700, 71);
+	finish_with_formats(&b, 2, SWITCH_6_18);
+	struct cprof_importer *m = import(&b, 0, false, &r);
+	tap_int(r, 0, "arrivals are missing");
+	const struct cprof_event_stats ev = stats_of(m, "off-cpu");
+	tap_int((long long)ev.torn_ns, 500 + 200 + 601, "waits without an end are reported");
+	tap_int((long long)ev.value, 900 + 199 + 500 + 200 + 601, "and counted once");
+	cprof_importer_free(m);
+}
+
 static void put_records(struct build *b)
 {
 	thread(b, 71);
@@ -387,6 +412,7 @@ int main(void)
 	test_single_task();
 	test_losses();
 	test_ends();
+	test_torn();
 	test_records();
 	test_other_ids();
 	return tap_done();
