@@ -72,6 +72,10 @@ static void *next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
+/* Our own malloc: the name alone means that of the first library that has one. */
+extern const char own_malloc[] __attribute__((visibility("hidden")));
+__asm__(".globl own_malloc\n.hidden own_malloc\n.set own_malloc, malloc");
+
 /* The free and realloc of a program that has a block from the buffer. */
 static void (*next_free)(void *);
 static void *(*next_realloc)(void *, size_t);
@@ -108,7 +112,7 @@ static void look_up(void)
 	real.malloc = next_malloc;
 	real.free = boot_used ? free_if_real : next_free;
 	real.realloc = boot_used ? realloc_if_real : next_realloc;
-	if (dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc)
+	if (dlsym(RTLD_DEFAULT, "malloc") != (const void *)own_malloc)
 		alloc_ring_set_shadowed();
 }
 
@@ -129,6 +133,7 @@ static __attribute__((noinline)) bool start(void)
 __attribute__((constructor)) static void start_early(void)
 {
 	start();
+	__atomic_store_n(&alloc_thread_is_loaded, true, __ATOMIC_RELAXED);
 }
 
 static void *boot_malloc(size_t n)

@@ -16,26 +16,19 @@
 
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SPINS 64u
 #define YIELDS 200u
 #define own (&alloc_ring_page.head)
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t alloc_ring_read_time(void)
 {
 	uint32_t active = __atomic_load_n(&own->active, __ATOMIC_ACQUIRE);
 	if (!active || !alloc_ringmap_is_open)
 		return 0;
-	uint64_t seen_ns = __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED), now = now_ns();
+	uint64_t seen_ns = __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
+	uint64_t now = alloc_thread_clock_ns();
 	if (now < seen_ns || now - seen_ns < ALLOCFORMAT_SILENCE_NS)
 		return now;
 	__atomic_store_n(&own->active_frees, 0, __ATOMIC_RELAXED);

@@ -12,7 +12,6 @@
 #include <linux/memfd.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -42,6 +41,23 @@ __asm__(".pushsection .note.cprof.alloc,\"a\",%note\n"
 	"	.popsection\n");
 _Static_assert(ALLOCFORMAT_NOTE == 2, "as in the note");
 
+/*
+ * System calls are made directly: this may run while a sanitizer looks up the functions that it
+ * intercepts, and before it has found fstat(2).
+ */
+static bool read_stat(int fd, struct stat *ret)
+{
+	return syscall(SYS_fstat, fd, ret) == 0;
+}
+
+static bool is_in_proc(const char *path)
+{
+	const char *want = "/proc/";
+	while (*want && *path == *want)
+		path++, want++;
+	return !*want;
+}
+
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static void *map(void *at, size_t n_bytes, int flags, int fd, off_t offset)
@@ -69,7 +85,7 @@ static int make_memfd(void)
 static int open_profilers(void)
 {
 	const char *path = getenv(ALLOCFORMAT_RING_VARIABLE);
-	if (!path || strncmp(path, "/proc/", 6) != 0)
+	if (!path || !is_in_proc(path))
 		return -1;
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && (syscall(SYS_fcntl, fd, F_GET_SEALS) & SEALS) != SEALS) {
@@ -107,7 +123,7 @@ static bool is_own_fd(void)
 {
 	const struct allocformat_registry *r = &alloc_ring_registry;
 	struct stat st;
-	return fstat(ring_fd, &st) == 0 && st.st_ino == r->inode && st.st_dev == r->device;
+	return read_stat(ring_fd, &st) && st.st_ino == r->inode && st.st_dev == r->device;
 }
 
 unsigned char *alloc_ringmap_data(void)
@@ -135,7 +151,7 @@ static void announce(int fd)
 {
 	struct allocformat_registry *r = &alloc_ring_registry;
 	struct stat st;
-	if (fstat(fd, &st) < 0)
+	if (!read_stat(fd, &st))
 		return;
 	r->device = st.st_dev;
 	r->inode = st.st_ino;
@@ -152,6 +168,8 @@ static bool use_profilers(void)
 		ring_fd = fd;
 		announce(fd);
 		alloc_ringmap_data();
+		if (alloc_ring_registry.is_shadowed)
+			__atomic_fetch_add(&own->n_shadowed, 1, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&own->n_users, 1, __ATOMIC_RELAXED);
 		ring_fd = -1;
 	}

@@ -7,7 +7,6 @@
 
 #include "preload/alloc-thread.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -27,11 +26,21 @@ void alloc_thread_open(void)
 		process = page;
 }
 
-static uint64_t clock_number(void)
+bool alloc_thread_is_loaded;
+
+uint64_t alloc_thread_clock_ns(void)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) | 1;
+	if (__atomic_load_n(&alloc_thread_is_loaded, __ATOMIC_RELAXED))
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	else
+		syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t clock_number(void)
+{
+	return alloc_thread_clock_ns() | 1;
 }
 
 static uint64_t number_of_process(uint32_t pid)

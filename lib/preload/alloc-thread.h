@@ -3,6 +3,7 @@
 
 /* What the library knows of each thread, so that a sample needs no system call. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden)
@@ -20,6 +21,11 @@ extern __thread struct alloc_thread alloc_thread __attribute__((tls_model("initi
 
 /* Once, before the first block: how a forked child is recognised. */
 void alloc_thread_open(void);
+
+/* CLOCK_MONOTONIC.  While libraries are still being initialized (not is_loaded), without a call
+ * that a sanitizer intercepts: it would call a function that it has not looked up yet. */
+uint64_t alloc_thread_clock_ns(void);
+extern bool alloc_thread_is_loaded;
 
 /* The thread's state, renewed if this is its first sample in this process. */
 struct alloc_thread *alloc_thread_now(void);

@@ -62,6 +62,8 @@ struct allocformat_head {
 	uint64_t n_lost_allocs, n_lost_frees;  /* the ring was full, or busy for too long */
 	uint64_t n_untracked;      /* sampled blocks whose end will not be known */
 	uint64_t known_tail;       /* what the library has last seen of the tail */
+	uint32_t n_shadowed;       /* of n_users: whose malloc another library has */
+	uint32_t reserved_2;
 };
 
 enum allocformat_id {

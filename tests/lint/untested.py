@@ -150,6 +150,7 @@ COVERED.update({
     "lib/preload/alloc-thread": ("tests/live/alloc.sh", "threads and forked children of real programs"),
     "lib/profile/allocframes": ("tests/live/alloc.sh", "the leaves of C and C++ programs"),
     "lib/recorder/preload": ("tests/live/alloc.sh", "commands are started with its variables"),
+    "lib/recorder/kinds/allocempty": ("tests/live/alloc-others.sh", "it reports what real programs do"),
     "lib/recorder/kinds/allocprogram": ("tests/live/alloc.sh", "it reads real programs"),
     "lib/engine/allocage": ("tests/live/alloc.sh", "ages of real blocks"),
     "lib/recorder/kinds/allocblocks": ("tests/live/alloc.sh", "it gives samples to a whole engine"),

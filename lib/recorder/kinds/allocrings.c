@@ -198,10 +198,16 @@ void allocrings_forget(struct allocrings *a, uint32_t pid)
 	}
 }
 
+bool allocrings_any_shadowed(const struct allocrings *a)
+{
+	return a->stats.n_shadowed || (a->commands && a->commands->head->n_shadowed);
+}
+
 void allocrings_explain(struct allocrings *a)
 {
 	const struct allocrings_stats *s = &a->stats;
-	if (a->is_explained || !(s->n_busy + s->n_denied + s->n_no_ring + s->n_shadowed))
+	bool is_shadowed = allocrings_any_shadowed(a);
+	if (a->is_explained || !(s->n_busy + s->n_denied + s->n_no_ring || is_shadowed))
 		return;
 	a->is_explained = true;
 	if (s->n_busy)
@@ -212,9 +218,9 @@ void allocrings_explain(struct allocrings *a)
 	if (s->n_no_ring)
 		log_line(a->log, LOG_WARN, "a process with libcprof-alloc.so has closed the "
 			 "descriptor of its samples, or could not open one");
-	if (s->n_shadowed)
-		log_line(a->log, LOG_WARN, "a process has another library before libcprof-alloc.so "
-			 "whose malloc it calls: put it after ours in LD_PRELOAD");
+	if (is_shadowed)
+		log_line(a->log, LOG_WARN, "a process calls another malloc than that of "
+			 "libcprof-alloc.so: its own, or of a library before ours in LD_PRELOAD");
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -75,6 +75,9 @@ void allocrings_tend(struct allocrings *a, uint64_t now_ns);
 /* Stops all: what was written can still be read. */
 void allocrings_stop(struct allocrings *a);
 
+/* Has a process a malloc before ours, so that ours is not called? */
+bool allocrings_any_shadowed(const struct allocrings *a);
+
 /* Rings that some program has opened. */
 size_t allocrings_n(const struct allocrings *a);
 struct allocring_losses allocrings_losses(const struct allocrings *a);

@@ -16,8 +16,8 @@
 #include "engine/engine-allocs.h"
 #include "profile/export.h"
 #include "recorder/kinds/allocblocks.h"
+#include "recorder/kinds/allocempty.h"
 #include "recorder/kinds/allocprobes.h"
-#include "recorder/kinds/allocprogram.h"
 #include "recorder/kinds/kind-cpu-ops.h"
 #include "recorder/preload.h"
 #include "source/record.h"
@@ -314,25 +314,8 @@ static double coverage(const struct kind_session *k, const struct cprof_stats *s
 static int why_empty(const struct kind_session *k, const struct cprof_stats *stats,
 		     const struct cprof_event_stats *event, struct err *e)
 {
-	const struct kind_alloc *a = state_of(k);
 	(void)stats, (void)event;
-	if (!allocrings_n(&a->rings) && allocprobes_any(k))
-		return err_set(e, ENODATA, "no samples: the probes of the program did not fire");
-	if (allocrings_n(&a->rings)) {
-		err_set(e, ENODATA, "no samples: less than %llu bytes were allocated, about",
-			(unsigned long long)a->mean);
-		err_hint(e, "-c gives a shorter distance between samples, in bytes");
-		return -ENODATA;
-	}
-	const char *why = *a->program ? allocprogram_why_not(a->program) : NULL;
-	if (why)
-		err_set(e, ENODATA, "no samples: '%s' does not load libcprof-alloc.so: %s",
-			a->program, why);
-	else
-		err_set(e, ENODATA, "no samples: no process of the command has loaded "
-			"libcprof-alloc.so");
-	err_hint(e, "--growth needs no library in the program: see cprof-memory(7)");
-	return -ENODATA;
+	return allocempty_why(state_of(k), allocprobes_any(k), e);
 }
 
 static void close_kind(struct kind_session *k)

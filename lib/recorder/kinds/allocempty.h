@@ -1,0 +1,15 @@
+#ifndef CPROF_RECORDER_KINDS_ALLOCEMPTY_H
+#define CPROF_RECORDER_KINDS_ALLOCEMPTY_H
+
+/* Why a profile of memory has no samples. */
+
+#include <stdbool.h>
+
+struct err;
+struct kind_alloc;
+
+/* Sets e to the likeliest reason, with a hint what to do, and returns -ENODATA.  has_probes: probes
+ * of the processes were recorded, too. */
+int allocempty_why(const struct kind_alloc *a, bool has_probes, struct err *e);
+
+#endif
