@@ -5,6 +5,7 @@
 #include "event/evpmu.h"
 #include "event/evparse.h"
 #include "event/evspec.h"
+#include "event/evusdt.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -40,7 +41,8 @@ static void check_event(const struct evspec_list *l, size_t i)
 	      ? s->rate > 0 && s->rate >> 63 == 0 : s->rate == 0);
 	check(!s->group_sample || s->group);
 	check(!s->group || !i || l->v[i - 1].group <= s->group);
-	check(s->kind != EVSPEC_UPROBE || s->path);
+	/* The file of a probe without one is found in the targets later. */
+	check(s->kind != EVSPEC_UPROBE || s->path || (s->usdt && !s->usdt->is_located));
 	check(s->n_plain && s->n_plain <= strlen(s->name));
 	evspec_sample_type(s, type, &unit);
 	check(made_of(type, "abcdefghijklmnopqrstuvwxyz0123456789_"));
