@@ -34,8 +34,6 @@
 #define FULL_BYTES 256u
 #define SCANS_MAX 20u
 #define TRIALS 32u
-/* Enough for the callers in the package runtime/pprof. */
-#define STACK_BYTES 96u
 
 void gobreak_init(struct gobreak *b, evopen_fn *open, const struct host *host,
 		  const struct arch *arch)
@@ -90,18 +88,19 @@ static unsigned int sp_reg(const struct arch *a)
 	return perf_reg(a, a->sp);
 }
 
-static struct perf_event_attr breakpoint(const struct arch *arch, uint64_t address)
+static struct perf_event_attr breakpoint(const struct arch *arch, uint64_t address,
+					 unsigned int n_stack_bytes)
 {
 	return (struct perf_event_attr){
 		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(struct perf_event_attr),
 		.bp_type = HW_BREAKPOINT_X, .bp_addr = address,
 		.bp_len = arch == &arch_arm64 ? HW_BREAKPOINT_LEN_4 : sizeof(long),
 		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER |
-			       PERF_SAMPLE_STACK_USER,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.sample_regs_user = UINT64_C(1) << g_reg(arch) | UINT64_C(1) << labels_reg(arch) |
 				    UINT64_C(1) << sp_reg(arch),
-		.sample_stack_user = STACK_BYTES,
+		.sample_stack_user = n_stack_bytes,
 		.exclude_kernel = 1, .exclude_hv = 1, .use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC, .watermark = 1, .wakeup_watermark = RING_BYTES / 2,
 	};
@@ -111,7 +110,7 @@ static struct perf_event_attr breakpoint(const struct arch *arch, uint64_t addre
 
 static int open_ring(struct gobreak *b, int cpu, struct err *e)
 {
-	struct perf_event_attr a = breakpoint(b->arch, 0);
+	struct perf_event_attr a = breakpoint(b->arch, 0, 8);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	a.type = PERF_TYPE_SOFTWARE;
 	a.config = PERF_COUNT_SW_DUMMY;
@@ -157,7 +156,7 @@ static void __attribute__((noinline)) be_changed(void)
 /* On the CPU where the thread is; false: it has left it meanwhile. */
 static bool measure_on(struct gobreak *b, const struct gobreak_ring *r, bool *ret_works)
 {
-	struct perf_event_attr a = breakpoint(b->arch, (uintptr_t)&be_changed);
+	struct perf_event_attr a = breakpoint(b->arch, (uintptr_t)&be_changed, 96);
 	uint64_t n = 0;
 	CLEANUP_CLOSE int fd = b->open(&a, 0, r->cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	*ret_works = fd >= 0;
@@ -213,16 +212,13 @@ void gobreak_close(struct gobreak_events *e)
 	VEC_FREE(&e->fd);
 }
 
-static int open_thread(struct gobreak *b, pid_t tid, uint64_t address, struct gobreak_events *to)
+static int open_thread(struct gobreak *b, pid_t tid, struct perf_event_attr *a,
+		       struct gobreak_events *to)
 {
-	struct perf_event_attr a = breakpoint(b->arch, address);
-	a.inherit = 1;
-	a.inherit_thread = 1;
-	a.remove_on_exec = 1;
 	for (size_t i = 0; i < b->n_rings; i++) {
 		if (to->fd.n >= EVENTS_MAX)
 			return -EMFILE;
-		int fd = b->open(&a, tid, b->ring[i].cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		int fd = b->open(a, tid, b->ring[i].cpu, -1, PERF_FLAG_FD_CLOEXEC);
 		if (fd < 0)
 			return -errno;
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, b->ring[i].fd) < 0 ||
@@ -244,7 +240,7 @@ static bool has(const pid_t *list, size_t n, pid_t tid)
 }
 
 /* Until a scan finds nothing new.  What a thread with a breakpoint creates inherits it. */
-static int open_threads(struct gobreak *b, uint32_t pid, uint64_t address,
+static int open_threads(struct gobreak *b, uint32_t pid, struct perf_event_attr *a,
 			struct gobreak_events *to)
 {
 	CLEANUP_VEC VEC(pid_t) seen = { 0 };
@@ -256,7 +252,7 @@ static int open_threads(struct gobreak *b, uint32_t pid, uint64_t address,
 		for (int i = 0; i < n; i++) {
 			if (has(seen.v, seen.n, tids[i]))
 				continue;
-			int code = open_thread(b, tids[i], address, to);
+			int code = open_thread(b, tids[i], a, to);
 			if (code < 0 && code != -ESRCH)
 				return code;
 			if (!VEC_PUSH(&seen, tids[i]))
@@ -267,7 +263,8 @@ static int open_threads(struct gobreak *b, uint32_t pid, uint64_t address,
 	return to->fd.n ? 0 : -ESRCH;
 }
 
-bool gobreak_open(struct gobreak *b, uint32_t pid, uint64_t address, struct gobreak_events *ret)
+bool gobreak_open(struct gobreak *b, uint32_t pid, uint64_t address, unsigned int n_stack_bytes,
+		  struct gobreak_events *ret)
 {
 	CLEANUP_RIGHTS bool raised = rights_raise();
 	if (!b->open || !b->arch)
@@ -279,7 +276,11 @@ bool gobreak_open(struct gobreak *b, uint32_t pid, uint64_t address, struct gobr
 	}
 	if (!b->cost_ns)
 		return false;
-	int code = open_threads(b, pid, address, ret);
+	struct perf_event_attr a = breakpoint(b->arch, address, n_stack_bytes);
+	a.inherit = 1;
+	a.inherit_thread = 1;
+	a.remove_on_exec = 1;
+	int code = open_threads(b, pid, &a, ret);
 	if (code == 0)
 		return true;
 	gobreak_close(ret);
@@ -297,7 +298,7 @@ static uint64_t reg(const struct record_sample *s, unsigned int i)
 static void report(const struct gobreak *b, const struct record *r, gobreak_change *change,
 		   void *ctx)
 {
-	uint64_t stack[STACK_BYTES / 8];
+	uint64_t stack[GOBREAK_STACK_BYTES / 8];
 	const struct record_sample *s = &r->sample;
 	size_t n = s->n_user_stack_bytes < sizeof(stack) ? s->n_user_stack_bytes : sizeof(stack);
 	if (!s->user_regs || s->user_abi != PERF_SAMPLE_REGS_ABI_64)
@@ -305,7 +306,7 @@ static void report(const struct gobreak *b, const struct record *r, gobreak_chan
 	if (n)
 		memcpy(stack, s->user_stack, n);
 	change(ctx, &(struct gobreak_hit){
-		.pid = r->pid, .time_ns = r->time_ns,
+		.pid = r->pid, .at = s->ip, .time_ns = r->time_ns,
 		.g = reg(s, g_reg(b->arch)), .labels = reg(s, labels_reg(b->arch)),
 		.sp = reg(s, sp_reg(b->arch)), .stack = stack, .n_words = n / 8,
 	});
@@ -317,7 +318,7 @@ void gobreak_drain(struct gobreak *b, gobreak_change *change, void *ctx)
 	struct perf_event_attr a;
 	if (!b->n_rings)
 		return;
-	a = breakpoint(b->arch, 0);
+	a = breakpoint(b->arch, 0, 8);
 	evattr_format(&a, &format);
 	for (size_t i = 0; i < b->n_rings; i++) {
 		struct ring *ring = &b->ring[i].ring;

@@ -6,7 +6,7 @@
  * breakpoint at the entry of the function that does it, runtime/pprof.runtime_setProfLabel, on each
  * thread of a program.  Neither the program's code nor its threads' debug state as ptrace(2) shows
  * it changes.  It needs one of the CPU's debug registers (four on x86-64), and no privilege for
- * one's own processes.
+ * one's own processes.  A second breakpoint can report when goroutines are created, gobirth.h.
  */
 
 #include <stdbool.h>
@@ -43,15 +43,21 @@ void gobreak_init(struct gobreak *b, evopen_fn *open, const struct host *host,
 		  const struct arch *arch);
 void gobreak_done(struct gobreak *b);
 
+#define GOBREAK_STACK_BYTES 256u   /* the most that a breakpoint reports */
+
 /* Sets breakpoints at that address on all threads of process pid, and on those that they create.
- * False: why is set, and there is none. */
-bool gobreak_open(struct gobreak *b, uint32_t pid, uint64_t address, struct gobreak_events *ret);
+ * n_stack_bytes of the stack are reported, a multiple of 8.  False: why is set, and there is no
+ * breakpoint. */
+bool gobreak_open(struct gobreak *b, uint32_t pid, uint64_t address, unsigned int n_stack_bytes,
+		  struct gobreak_events *ret);
 void gobreak_close(struct gobreak_events *e);
 
-/* A goroutine gets other labels now. */
+/* A thread is at a breakpoint now; at that of changes, a goroutine gets other labels. */
 struct gobreak_hit {
 	uint32_t pid;
-	uint64_t time_ns, g, labels;       /* addresses of its g and of the labels */
+	uint64_t at;               /* the breakpoint */
+	uint64_t time_ns, g;       /* address of its g */
+	uint64_t labels;           /* the first argument: the address of the labels */
 	uint64_t sp;               /* the stack pointer */
 	const uint64_t *stack;     /* n_words from sp on */
 	size_t n_words;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "labels/gobirth.h"
 #include "labels/goread.h"
 #include "proc/goprocess.h"
 #include "symbolize/runtime/go-layout.h"
@@ -16,6 +17,7 @@
 struct gofind_file {
 	uint32_t serial;
 	uint64_t change_vaddr, do_vaddr, do_end, goexit_vaddr;
+	struct gobirth_code birth; /* vaddrs */
 };
 
 struct gofind {                    /* all zero */
@@ -28,6 +30,7 @@ struct gofind_program {
 	struct go_layout layout;
 	uint64_t change_at;        /* the function that changes labels; 0: it is not linked */
 	struct goread_code code;
+	struct gobirth_code birth;
 };
 
 enum gofind_result {

@@ -4,8 +4,9 @@
  * so often that labels are late by some milliseconds only.
  *
  * Breakpoints may take one percent of a program's CPU time.  What they may cost grows with that
- * time, and a burst of some milliseconds is free.  A program that has no more to spend is read late
- * from then on.
+ * time, and a burst of some milliseconds is free.  If that is spent, the breakpoint at creations of
+ * goroutines is closed, and new goroutines are late until they are read.  If it is spent again, the
+ * program is read late from then on.
  */
 
 #include "labels/goprocess-labels.h"
@@ -24,6 +25,10 @@
 /* Changes that no breakpoint has reported, before these are given up. */
 #define MISSED_MAX 16u
 
+/* Enough for the callers in the package runtime/pprof; for the frame of newproc1. */
+#define CHANGE_BYTES 96u
+#define BIRTH_BYTES GOBREAK_STACK_BYTES
+
 #define BY_CHANGES_NS 20000000u
 #define BY_READING_NS 10000000u
 /* While it is not known yet how often labels change. */
@@ -38,6 +43,7 @@ void goprocess_labels_done(struct golabels_process *p)
 	if (p->state == GOLABELS_NONE)
 		return;
 	gobreak_close(&p->events);
+	gobreak_close(&p->births);
 	goread_done(&p->read);
 	goprocess_close(&p->program.process);
 	p->state = GOLABELS_NONE;
@@ -66,12 +72,27 @@ static uint64_t entered_slot(struct golabels_process *p, const struct gobreak_hi
 	return p->leaves_later && at == p->enters_at ? h->sp + 8 * i : 0;
 }
 
+static void on_birth(struct golabels_process *p, const struct gobreak_hit *h)
+{
+	struct golabels *a = p->all;
+	struct goread_birth b;
+	p->n_births++;
+	a->stats.changes_ns += a->breaks.cost_ns;
+	if (p->births_ns && gobirth_decode(&p->program.birth, h, &b) && !goread_birth(&p->read, &b))
+		p->births_ns = 0;
+}
+
 static void on_change(void *ctx, const struct gobreak_hit *h)
 {
 	struct golabels *a = ctx;
 	struct golabels_process *p = idmap_get(&a->process, h->pid);
 	if (!p || !p->events.fd.n)
 		return;
+	if (h->at != p->program.change_at) {
+		if (h->at == p->program.birth.at && p->births.fd.n)
+			on_birth(p, h);
+		return;
+	}
 	p->n_changes++;
 	a->stats.n_changes++;
 	a->stats.changes_ns += a->breaks.cost_ns;
@@ -86,19 +107,27 @@ static void note_losses(struct golabels *a)
 	if (a->breaks.n_lost == a->n_lost_seen)
 		return;
 	a->n_lost_seen = a->breaks.n_lost;
-	for (size_t i = 0; i < a->process.item.n; i++)
-		((struct golabels_process *)a->process.item.v[i].value)->reported_ns =
-			clock_monotonic_ns();
+	for (size_t i = 0; i < a->process.item.n; i++) {
+		struct golabels_process *p = a->process.item.v[i].value;
+		p->reported_ns = clock_monotonic_ns();
+		if (p->births_ns)
+			p->births_ns = p->reported_ns;
+	}
 }
 
 static void take_changes(void *ctx, struct goread *r)
 {
 	struct golabels_process *p = ctx;
+	uint64_t now = clock_monotonic_ns();
 	if (p->events.fd.n) {
 		gobreak_drain(&p->all->breaks, on_change, p->all);
 		note_losses(p->all);
 	}
 	r->reported_ns = p->events.fd.n ? p->reported_ns : 0;
+	r->births_ns = p->births.fd.n ? p->births_ns : 0;
+	goread_inherit(r, now);
+	if (!r->births_ns)
+		p->births_ns = 0;
 }
 
 /* ---- exact or late ----------------------------------------------------------------------- */
@@ -109,9 +138,16 @@ static uint64_t cpu_ns_of(const struct golabels_process *p)
 	return clock_getcpuclockid((pid_t)p->pid, &clock) == 0 ? clock_now_ns(clock) : 0;
 }
 
+static void close_births(struct golabels_process *p)
+{
+	gobreak_close(&p->births);
+	p->births_ns = 0;
+}
+
 static void be_late(struct golabels_process *p)
 {
 	gobreak_close(&p->events);
+	close_births(p);
 	p->is_denied = true;
 	p->state = GOLABELS_BY_READING;
 }
@@ -122,7 +158,7 @@ static void give_up(struct golabels_process *p, uint64_t cpu_ns)
 	struct golabels *a = p->all;
 	double seconds = (double)(clock_monotonic_ns() - p->opened_ns) / 1e9;
 	double used_ns = (double)(cpu_ns - p->opened_cpu_ns);
-	double cost_ns = (double)p->n_changes * (double)a->breaks.cost_ns;
+	double cost_ns = (double)(p->n_changes + p->n_births) * (double)a->breaks.cost_ns;
 	snprintf(a->why, sizeof(a->why), "labels changed %.0f times per second of time, and to "
 		 "report that took %.2g %% of the program's CPU time (--go-labels=exact accepts "
 		 "that)",
@@ -134,17 +170,20 @@ static void give_up(struct golabels_process *p, uint64_t cpu_ns)
 static void pay(struct golabels_process *p)
 {
 	struct golabels *a = p->all;
-	uint64_t cpu_ns = cpu_ns_of(p);
+	uint64_t cpu_ns = cpu_ns_of(p), n_hits = p->n_changes + p->n_births;
 	if (cpu_ns > p->cpu_ns)
 		p->saved_ns += (int64_t)((cpu_ns - p->cpu_ns) / COST_PART);
 	p->cpu_ns = cpu_ns;
-	p->saved_ns -= (int64_t)((p->n_changes - p->n_paid) * a->breaks.cost_ns);
-	p->n_paid = p->n_changes;
+	p->saved_ns -= (int64_t)((n_hits - p->n_paid) * a->breaks.cost_ns);
+	p->n_paid = n_hits;
 	if (p->saved_ns > SAVED_NS_MAX)
 		p->saved_ns = SAVED_NS_MAX;
 	if (a->options.wanted.mode == GOLABELS_EXACT)
 		return;
-	if (p->saved_ns < 0) {
+	if (p->saved_ns < 0 && p->births.fd.n) {
+		close_births(p);
+		p->saved_ns = BURST_NS;
+	} else if (p->saved_ns < 0) {
 		give_up(p, cpu_ns);
 	} else if (p->read.n_missed > MISSED_MAX) {
 		snprintf(a->why, sizeof(a->why), "labels changed without a breakpoint's report");
@@ -164,11 +203,15 @@ static void try_breakpoints(struct golabels_process *p)
 		return;
 	}
 	p->opened_ns = clock_monotonic_ns();
-	if (!gobreak_open(&a->breaks, p->pid, p->program.change_at, &p->events)) {
+	if (!gobreak_open(&a->breaks, p->pid, p->program.change_at, CHANGE_BYTES, &p->events)) {
 		snprintf(a->why, sizeof(a->why), "%s", a->breaks.why);
 		return;
 	}
 	p->reported_ns = clock_monotonic_ns();
+	/* without it, labels of new goroutines are late at first */
+	if (p->program.birth.at &&
+	    gobreak_open(&a->breaks, p->pid, p->program.birth.at, BIRTH_BYTES, &p->births))
+		p->births_ns = clock_monotonic_ns();
 	p->opened_cpu_ns = p->cpu_ns = cpu_ns_of(p);
 	p->saved_ns = BURST_NS;
 	p->state = GOLABELS_BY_CHANGES;

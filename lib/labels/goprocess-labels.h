@@ -24,10 +24,13 @@ struct golabels_process {
 	struct gofind_program program;
 	struct goread read;
 	struct gobreak_events events;
+	struct gobreak_events births;      /* creations; none: refused, or given up */
 	uint64_t enters_at;        /* the lowest return address in pprof.Do so far; 0: none */
 	bool leaves_later;         /* and there was another one */
 	uint64_t opened_ns, reported_ns;   /* of events: since when; without a loss */
-	uint64_t n_changes, n_paid;        /* reported; of these, taken off saved_ns */
+	uint64_t births_ns;                /* every birth since then was reported; 0: none */
+	uint64_t n_changes, n_births;      /* reported */
+	uint64_t n_paid;                   /* of both, taken off saved_ns */
 	uint64_t cpu_ns, opened_cpu_ns;    /* CPU time at the last payment; at opened_ns */
 	int64_t saved_ns;                  /* what breakpoints may still cost */
 	uint64_t counted_ns;               /* the last reading that lateness has counted */

@@ -11,9 +11,11 @@
 #include "base/hash.h"
 #include "symbolize/runtime/runtime-memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define PLACES_MAX 65536u
+#define BORN_MAX 65536u
 /* Places without a sample for this time are not read. */
 #define RECENT_NS 500000000u
 /* Samples are never older than this when they are looked up. */
@@ -83,6 +85,7 @@ void goread_done(struct goread *r)
 {
 	places_done(&r->gs);
 	places_done(&r->threads);
+	VEC_FREE(&r->born);
 	gosets_done(&r->sets);
 }
 
@@ -109,7 +112,8 @@ static size_t places_bytes(const struct goread_places *p)
 
 size_t goread_n_bytes(const struct goread *r)
 {
-	return places_bytes(&r->gs) + places_bytes(&r->threads) + r->sets.n_bytes;
+	return places_bytes(&r->gs) + places_bytes(&r->threads) + r->sets.n_bytes +
+	       r->born.cap * sizeof(*r->born.v);
 }
 
 /* ---- what was read ----------------------------------------------------------------------- */
@@ -143,7 +147,8 @@ static void note_g(struct goread *r, struct goread_place *x, const uint8_t *byte
 {
 	struct go_g g;
 	struct gotimes_reading reading = { .before_ns = before_ns, .after_ns = after_ns,
-					   .set = GOTIMES_UNKNOWN, .reported_ns = r->reported_ns };
+					   .set = GOTIMES_UNKNOWN, .reported_ns = r->reported_ns,
+					   .births_ns = r->births_ns };
 	if (bytes) {
 		go_g_decode(&r->layout, bytes, &g);
 		x->is_system = is_system(&g);
@@ -225,15 +230,22 @@ bool goread_all(struct goread *r)
 	return !n_queued || n_read;
 }
 
+/* The g at an address, used at that time, unread if it is new.  NULL: no memory. */
+static struct goread_place *use_g(struct goread *r, uint64_t at, uint64_t time_ns)
+{
+	struct goread_place *x = find(&r->gs, at);
+	if (!x)
+		x = add(&r->gs, at);
+	if (x && time_ns > x->used_ns)
+		x->used_ns = time_ns;
+	return x;
+}
+
 void goread_change(struct goread *r, const struct goread_changed *c)
 {
-	struct goread_place *x = find(&r->gs, c->g);
-	if (!x)
-		x = add(&r->gs, c->g);
+	struct goread_place *x = use_g(r, c->g, c->time_ns);
 	if (!x)
 		return;
-	if (c->time_ns > x->used_ns)
-		x->used_ns = c->time_ns;
 	r->has_labels |= c->labels != 0;
 	if (c->slot)
 		r->entered[r->n_entered++ % GOREAD_ENTERED] =
@@ -241,6 +253,51 @@ void goread_change(struct goread *r, const struct goread_changed *c)
 	gotimes_change(&x->times, &(struct gotimes_changed){
 		.time_ns = c->time_ns, .set = gosets_get(&r->sets, r->memory, c->labels),
 		.slot = c->slot }, floor_ns(r));
+}
+
+/* ---- inherited labels --------------------------------------------------------------------- */
+
+bool goread_birth(struct goread *r, const struct goread_birth *b)
+{
+	if (r->born.n >= BORN_MAX || !VEC_RESERVE(&r->born, 1))
+		return false;
+	r->born.v[r->born.n++] = *b;
+	return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	uint64_t x = ((const struct goread_birth *)a)->time_ns;
+	uint64_t y = ((const struct goread_birth *)b)->time_ns;
+	return (x > y) - (x < y);
+}
+
+/* A creator that is unknown is read from now on. */
+static bool inherit(struct goread *r, const struct goread_birth *b)
+{
+	uint64_t since_ns = r->reported_ns > r->births_ns ? r->reported_ns : r->births_ns;
+	struct goread_place *x = use_g(r, b->creator, b->time_ns);
+	uint32_t set = x ? gotimes_owned(&x->times, b->time_ns, since_ns) : GOTIMES_UNKNOWN;
+	x = find(&r->gs, b->g);
+	if (!x)
+		x = add(&r->gs, b->g);
+	return x && gotimes_change(&x->times, &(struct gotimes_changed){
+		.time_ns = b->time_ns, .set = set, .is_birth = true }, floor_ns(r));
+}
+
+void goread_inherit(struct goread *r, uint64_t until_ns)
+{
+	size_t n = 0;
+	if (r->born.n)
+		qsort(r->born.v, r->born.n, sizeof(*r->born.v), by_time);
+	while (n < r->born.n && r->born.v[n].time_ns <= until_ns) {
+		if (r->births_ns && !inherit(r, &r->born.v[n]))
+			r->births_ns = 0;
+		n++;
+	}
+	if (n)
+		memmove(r->born.v, r->born.v + n, (r->born.n - n) * sizeof(*r->born.v));
+	r->born.n -= n;
 }
 
 /* ---- one at a time ------------------------------------------------------------------------ */

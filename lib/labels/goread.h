@@ -47,6 +47,8 @@ struct goread_code {
 	uint64_t goexit;                /* runtime.goexit */
 };
 
+struct goread_birth { uint64_t time_ns, g, creator; };
+
 struct goread {
 	const struct runtime_memory *memory;    /* borrowed, like the following */
 	struct gopieces *pieces;        /* may be shared by several programs */
@@ -57,6 +59,7 @@ struct goread {
 	void (*changes)(void *ctx, struct goread *r);
 	void *ctx;
 	uint64_t reported_ns;           /* see struct gotimes_reading; 0: they are not */
+	uint64_t births_ns;             /* likewise */
 	uint64_t newest_ns;             /* time of the newest sample */
 	uint64_t read_ns;               /* of the last reading */
 	uint64_t allgs;                 /* address of the list of all goroutines; 0: unknown */
@@ -67,6 +70,7 @@ struct goread {
 	struct goread_code code;
 	/* private */
 	struct goread_places gs, threads;
+	VEC(struct goread_birth) born;  /* not in gs yet */
 	uint32_t n_entered;
 	struct goread_entered { uint64_t g, slot; } entered[GOREAD_ENTERED];    /* the last ones */
 };
@@ -85,6 +89,11 @@ struct goread_changed {
 	uint64_t slot;                  /* see struct gotimes_event */
 };
 void goread_change(struct goread *r, const struct goread_changed *c);
+
+/* A goroutine is created in g by that of creator, and inherits its labels.  False: no memory. */
+bool goread_birth(struct goread *r, const struct goread_birth *b);
+/* All changes and births up to that time were added: what was inherited is known now. */
+void goread_inherit(struct goread *r, uint64_t until_ns);
 
 struct goread_sample {
 	uint64_t time_ns, g, sp;        /* registers; 0: unknown */

@@ -66,9 +66,11 @@ bool gotimes_change(struct gotimes *t, const struct gotimes_changed *c, uint64_t
 {
 	struct gotimes_event *e = insert(t, &(struct gotimes_event){
 		.time_ns = c->time_ns, .set = c->set, .is_change = true,
-		.slot = c->slot }, floor_ns);
+		.slot = c->slot, .is_birth = c->is_birth }, floor_ns);
 	if (!e)
 		return false;
+	if (c->is_birth)
+		return true;
 	const struct gotimes_event *end = t->event.v + t->event.n;
 	uint64_t who = e + 1 < end ? who_before(t, e) : 0;
 	for (e++; e < end && !e->is_change; e++)
@@ -162,6 +164,36 @@ static const struct gotimes_event *expected_by(const struct gotimes *t, uint64_t
 	return NULL;
 }
 
+/* Since when all changes and all creations were reported; UINT64_MAX: they were not. */
+static uint64_t all_since(uint64_t reported_ns, uint64_t births_ns)
+{
+	if (!reported_ns || !births_ns)
+		return UINT64_MAX;
+	return reported_ns > births_ns ? reported_ns : births_ns;
+}
+
+/* The event that says which labels the goroutine there must have.  NULL: it is unknown. */
+static const struct gotimes_event *owned_by(const struct gotimes *t, uint64_t time_ns,
+					    uint64_t since_ns)
+{
+	for (size_t i = n_until(t, time_ns); i-- > 0;) {
+		const struct gotimes_event *e = &t->event.v[i];
+		if (e->time_ns < since_ns)
+			return NULL;
+		bool is_vague = e->is_close || e->until_ns > time_ns || is_derived(e);
+		if (!e->is_change && (is_vague || e->is_dead || !e->who))
+			continue;
+		return e->set == GOTIMES_UNKNOWN ? NULL : e;
+	}
+	return NULL;
+}
+
+uint32_t gotimes_owned(const struct gotimes *t, uint64_t time_ns, uint64_t since_ns)
+{
+	const struct gotimes_event *e = owned_by(t, time_ns, since_ns);
+	return e ? e->set : GOTIMES_UNKNOWN;
+}
+
 enum gotimes_check gotimes_read(struct gotimes *t, const struct gotimes_reading *r,
 				uint64_t floor_ns)
 {
@@ -174,12 +206,15 @@ enum gotimes_check gotimes_read(struct gotimes *t, const struct gotimes_reading 
 	bool is_same = a.before && r->who && a.before->who == r->who;
 	uint64_t change_ns = last_change_ns(t);
 	e.is_close = change_ns && change_ns + CLOSE_NS > r->before_ns;
-	const struct gotimes_event *by = is_same ? expected_by(t, r->before_ns, r->who) : NULL;
+	uint64_t since_ns = all_since(r->reported_ns, r->births_ns);
+	const struct gotimes_event *by = is_same ? expected_by(t, r->before_ns, r->who)
+						 : owned_by(t, r->before_ns, since_ns);
+	bool is_known = is_same ? e.is_complete : by && r->who;
 	uint32_t expected = by ? by->set : GOTIMES_UNKNOWN;
 	enum gotimes_check check = GOTIMES_FINE;
 	if (e.is_close) {
-		e.set = is_same ? expected : GOTIMES_UNKNOWN;
-	} else if (e.is_complete && is_same && !r->is_dead && expected != GOTIMES_UNKNOWN &&
+		e.set = expected;
+	} else if (is_known && !r->is_dead && expected != GOTIMES_UNKNOWN &&
 		   r->set != GOTIMES_UNKNOWN && expected != r->set) {
 		e.set = GOTIMES_UNKNOWN;
 		check = by->is_change && is_not_made(t, by, r->set) ? GOTIMES_FINE : GOTIMES_MISSED;
@@ -190,6 +225,7 @@ enum gotimes_check gotimes_read(struct gotimes *t, const struct gotimes_reading 
 	if (r->before_ns > t->newest_ns)
 		t->newest_ns = r->before_ns;
 	t->reported_ns = r->reported_ns;
+	t->births_ns = r->births_ns;
 	return check;
 }
 
@@ -235,7 +271,17 @@ enum gotimes_how gotimes_at(const struct gotimes *t, uint64_t time_ns, struct go
 		ret->who = a.before && a.before->who == a.after->who ? a.after->who : 0;
 		return GOTIMES_EXACT;
 	}
+	const struct gotimes_event *owned =
+		owned_by(t, time_ns, all_since(t->reported_ns, t->births_ns));
 	ret->read_ns = a.after->time_ns;
+	if (owned) {
+		bool is_read = !owned->is_change;
+		bool is_same = a.before && a.before->who == a.after->who;
+		ret->set = owned->set;
+		ret->who = is_read ? owned->who : is_same ? a.after->who : 0;
+		ret->is_owned = true;
+		return GOTIMES_EXACT;
+	}
 	ret->is_nobody = !a.after->who && (!a.before || !a.before->who);
 	if (a.before && a.before->who && a.before->who == a.after->who)
 		return between(&a, ret);
@@ -246,7 +292,8 @@ enum gotimes_how gotimes_at(const struct gotimes *t, uint64_t time_ns, struct go
 	if (a.changes_later && !a.change)
 		return GOTIMES_NOTHING;
 	ret->who = a.after->who;
-	ret->set = a.change ? a.change->set : a.after->set;
+	bool is_unknown = a.change && a.change->is_birth && a.change->set == GOTIMES_UNKNOWN;
+	ret->set = a.change && !is_unknown ? a.change->set : a.after->set;
 	return ret->set == GOTIMES_UNKNOWN ? GOTIMES_NOTHING : GOTIMES_LATE;
 }
 

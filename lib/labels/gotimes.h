@@ -12,6 +12,10 @@
  * there meanwhile, and if every change was reported, its labels are exact.  They are exact, too,
  * between a change and the next one if the goroutine must have made both.
  *
+ * If the creation of each goroutine was reported as well, the goroutine in a place is the one that
+ * was created there last.  Then a creation, a change or a reading is enough: it is valid until the
+ * next change or creation.
+ *
  * The threads of a program are places, too: a thread runs one goroutine after the other.
  */
 
@@ -33,6 +37,7 @@ struct gotimes_event {
 	uint64_t slot;
 	uint32_t set;              /* an id in labels, or GOTIMES_UNKNOWN */
 	bool is_change;
+	bool is_birth;             /* change: of a new goroutine, which gets its first labels */
 	bool is_dead;              /* reading: who had ended, and has no labels any more */
 	bool is_complete;          /* reading: every change since the last one was reported */
 	bool is_close;             /* reading: a change may have been made just then */
@@ -41,7 +46,7 @@ struct gotimes_event {
 struct gotimes {                   /* all zero: nothing is known */
 	VEC(struct gotimes_event) event;   /* by time */
 	uint64_t newest_ns;        /* of a reading; 0: none */
-	uint64_t reported_ns;      /* of the last reading */
+	uint64_t reported_ns, births_ns;   /* of the last reading */
 };
 
 /* The memory was read at some moment from before_ns to after_ns. */
@@ -51,6 +56,7 @@ struct gotimes_reading {
 	uint32_t set;
 	bool is_dead;
 	uint64_t reported_ns;      /* every change since then was reported; 0: none is */
+	uint64_t births_ns;        /* likewise: every creation of a goroutine */
 };
 
 /* No time before floor_ns will be looked up. */
@@ -66,6 +72,7 @@ struct gotimes_changed {
 	uint64_t time_ns;
 	uint32_t set;
 	uint64_t slot;             /* see struct gotimes_event */
+	bool is_birth;
 };
 /* False: no memory. */
 bool gotimes_change(struct gotimes *t, const struct gotimes_changed *c, uint64_t floor_ns);
@@ -84,10 +91,15 @@ struct gotimes_answer {
 	bool is_nobody;            /* there was nobody before and after it */
 	uint64_t read_ns;          /* of the reading after it; 0: there is none */
 	uint64_t slot;             /* of the change that proves it; 0: none does */
+	bool is_owned;             /* exact: reported creations prove it */
 };
 
 /* Who had the place at that time, and its labels. */
 enum gotimes_how gotimes_at(const struct gotimes *t, uint64_t time_ns, struct gotimes_answer *ret);
+
+/* The labels of the goroutine that has the place at that time, if all changes and creations since
+ * since_ns were reported, and added; otherwise GOTIMES_UNKNOWN. */
+uint32_t gotimes_owned(const struct gotimes *t, uint64_t time_ns, uint64_t since_ns);
 
 void gotimes_done(struct gotimes *t);
 

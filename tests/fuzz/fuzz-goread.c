@@ -18,6 +18,11 @@ static void change(void *ctx, struct goread *r)
 {
 	const struct gohostile *m = ctx;
 	r->reported_ns = m->n_read & 1;
+	r->births_ns = m->n_read >> 1 & 1;
+	if (m->n_read % 5 == 0)
+		goread_birth(r, &(struct goread_birth){ .g = BASE + 8 * (m->n_read % 64),
+			.creator = BASE + 8 * (m->n_read % 48), .time_ns = clock_monotonic_ns() });
+	goread_inherit(r, clock_monotonic_ns());
 	if (m->n_read % 3 == 0)
 		goread_change(r, &(struct goread_changed){ .g = BASE + 8 * (m->n_read % 64),
 			.time_ns = clock_monotonic_ns(), .labels = BASE + 8 * (m->n_read % 32),
@@ -58,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (i % 3 == 0)
 			goread_all(&r);
 		enum gotimes_how how = goread_at(&r, &s, &a);
-		if (how != GOTIMES_NOTHING && (a.set >= labels.n || !(a.who || a.slot)))
+		bool is_proven = a.who || a.slot || a.is_owned;
+		if (how != GOTIMES_NOTHING && (a.set >= labels.n || !is_proven))
 			abort();
 	}
 	goread_trim(&r, 0);

@@ -26,7 +26,7 @@ static void on_change(void *ctx, const struct gobreak_hit *h)
 	is_ordered &= h->time_ns >= last_ns;
 	last_ns = h->time_ns;
 	last_labels = h->labels;
-	has_stack &= h->sp && h->n_words >= 8;
+	has_stack &= h->sp && h->n_words >= 8 && h->at == own;
 }
 
 /* The first argument of Go's functions is in the register of results. */
@@ -73,7 +73,7 @@ static void reports(void)
 	if (child == 0)
 		run_child(go[0]);
 	uint32_t pid = (uint32_t)child;
-	bool is_open = gobreak_open(&b, pid, (uintptr_t)&change, &e);
+	bool is_open = gobreak_open(&b, pid, (uintptr_t)&change, 96, &e);
 	tap_ok(is_open || b.why[0], "breakpoints on another process%s%s", b.why[0] ? ": " : "",
 	       b.why);
 	if (write(go[1], "x", 1) != 1)
@@ -90,7 +90,7 @@ static void reports(void)
 		tap_skip("all calls are reported, also those of later threads", b.why);
 	}
 	gobreak_close(&e);
-	tap_ok(!gobreak_open(&b, pid, (uintptr_t)&change, &e) && !e.fd.n && b.why[0],
+	tap_ok(!gobreak_open(&b, pid, (uintptr_t)&change, 96, &e) && !e.fd.n && b.why[0],
 	       "a process that has ended: %s", b.why);
 	close(go[0]);
 	close(go[1]);
@@ -119,7 +119,7 @@ static void refuses(evopen_fn *open, const char *want, const char *what)
 	struct gobreak b;
 	struct gobreak_events e = { 0 };
 	gobreak_init(&b, open, &host, arch_native());
-	bool is_open = gobreak_open(&b, (uint32_t)getpid(), own, &e);
+	bool is_open = gobreak_open(&b, (uint32_t)getpid(), own, 96, &e);
 	tap_ok(!is_open && strstr(b.why, want), "%s: %s", what, b.why);
 	gobreak_done(&b);
 }

@@ -269,6 +269,56 @@ static void entered(void)
 	at(15, "nothing", "nor if reports were lost since it has entered");
 }
 
+static void born_read(uint64_t ms, uint64_t who, uint32_t set, enum gotimes_check want,
+		      const char *what)
+{
+	tap_int(gotimes_read(&t, &(struct gotimes_reading){
+		.before_ns = ms * MS, .after_ns = ms * MS + 1000, .who = who, .set = set,
+		.reported_ns = 5 * MS, .births_ns = 10 * MS }, 0), want, what);
+}
+
+static void bear(uint64_t ms, uint32_t set)
+{
+	gotimes_change(&t, &(struct gotimes_changed){ .time_ns = ms * MS, .set = set,
+						      .is_birth = true }, 0);
+}
+
+/* All creations since 10 ms are reported. */
+static void births(void)
+{
+	gotimes_done(&t);
+	read_as(8, 6, 9, 5);
+	bear(20, 1);
+	bear(30, 2);
+	change(35, 3);
+	bear(40, GOTIMES_UNKNOWN);
+	born_read(50, 9, 4, GOTIMES_FINE, "a goroutine that inherited something unknown");
+	at(15, "nothing", "before the first one");
+	at(25, "exact 1 of 0", "a goroutine that is never read");
+	at(32, "exact 2 of 0", "the next one in its place");
+	at(37, "exact 3 of 0", "after its change");
+	at(45, "nothing", "what it inherited is unknown");
+	change(60, 5);
+	bear(70, 6);
+	born_read(80, 11, 6, GOTIMES_FINE, "a goroutine that has what it inherited");
+	at(55, "exact 4 of 9", "after a reading, until it ended");
+	at(65, "exact 5 of 0", "after a change, until it ended");
+	at(75, "exact 6 of 0", "before it was read");
+	bear(90, 7);
+	born_read(100, 12, 8, GOTIMES_MISSED, "one that has not");
+	born_read(110, 12, 8, GOTIMES_FINE, "and keeps it");
+	at(105, "late 8 of 12", "nothing is proven then");
+	bear(120, 1);
+	read_as(130, 13, 1, 5);
+	at(125, "nothing", "creations that are not reported any more prove nothing");
+	gotimes_done(&t);
+	bear(9, 1);
+	born_read(30, 7, 1, GOTIMES_FINE, "a creation from before all were reported");
+	at(20, "late 1 of 7", "proves nothing");
+	tap_int(gotimes_owned(&t, 35 * MS, 10 * MS), 1, "a creator that was read");
+	tap_int(gotimes_owned(&t, 35 * MS, 31 * MS), GOTIMES_UNKNOWN, "before a loss of reports");
+}
+
 int main(void)
 {
 	late();
@@ -283,5 +333,6 @@ int main(void)
 	many();
 	wrong();
 	gotimes_done(&t);
+	births();
 	return tap_done();
 }
