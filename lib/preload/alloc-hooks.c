@@ -14,6 +14,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #define BOOT_BYTES 65536u
@@ -45,7 +46,7 @@ static struct {
 
 static _Alignas(16) unsigned char boot[BOOT_BYTES];
 static size_t boot_used;
-static bool is_looking, is_ready;
+static bool is_looking, is_ready, is_open;
 
 /* ---- the next library ----------------------------------------------------------------------- */
 
@@ -116,6 +117,15 @@ static void look_up(void)
 		alloc_ring_set_shadowed();
 }
 
+/* Once.  The environment has the profiler's ring. */
+static void open_ring(void)
+{
+	if (__atomic_exchange_n(&is_open, true, __ATOMIC_ACQ_REL))
+		return;
+	alloc_sampler_configure();
+	alloc_ring_open();
+}
+
 /* False: this is a call from within dlsym(3), or of another thread meanwhile. */
 static __attribute__((noinline)) bool start(void)
 {
@@ -124,8 +134,9 @@ static __attribute__((noinline)) bool start(void)
 		return __atomic_load_n(&is_ready, __ATOMIC_ACQUIRE);
 	look_up();
 	__atomic_store_n(&is_ready, true, __ATOMIC_RELEASE);
-	alloc_sampler_configure();
-	alloc_ring_open();
+	/* A sanitizer allocates before the C library has its environment. */
+	if (environ)
+		open_ring();
 	errno = errnum;
 	return true;
 }
@@ -133,6 +144,7 @@ static __attribute__((noinline)) bool start(void)
 __attribute__((constructor)) static void start_early(void)
 {
 	start();
+	open_ring();
 	__atomic_store_n(&alloc_thread_is_loaded, true, __ATOMIC_RELAXED);
 }
 

@@ -55,7 +55,7 @@ sanitizer() {
 		is "$status" 1 "$1 -fsanitize=$2: refuses to start"
 	else
 		is "$status" 0 "$1 -fsanitize=$2: recorded"
-		profile "$1 -fsanitize=$2: blocks have names" s.pb.gz "count('hold') >= 1"
+		all_counted "$1 -fsanitize=$2: all blocks" s.pb.gz
 	fi
 	env LD_PRELOAD="$LIB" ASAN_OPTIONS=verify_asan_link_order=0 ./sane.keep >out 2>err
 	is "$?" 0 "$1 -fsanitize=$2: ends as without the library"
@@ -70,6 +70,8 @@ for compiler in gcc clang; do
 		fi
 	done
 done
+
+sanitizer gcc leak
 
 # the library before another allocator, as cprof has it, and after it
 for name in libjemalloc.so.2 libtcmalloc.so.4; do
