@@ -264,7 +264,7 @@ struct cprof_event_stats {
 struct cprof_stats {
 	int64_t start_realtime_ns;
 	uint64_t duration_ns;
-	enum cprof_scope scope;        /* the present one, never AUTO */
+	enum cprof_scope scope;        /* the present one; AUTO: an import does not know it */
 	bool user_only;                /* kernel code could not be sampled */
 	bool cpu_used_known;
 	uint64_t cpu_used_ns;          /* CPU time of the target, by the kernel's accounts */

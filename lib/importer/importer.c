@@ -547,20 +547,22 @@ static bool unwinds(const struct cprof_importer *m)
 
 void cprof_importer_stats(struct cprof_importer *m, struct cprof_stats *ret)
 {
-	bool per_task = false;
+	bool is_inherited = false, is_command = false;
 	*ret = (struct cprof_stats){
 		.start_realtime_ns = start_realtime_ns(m), .duration_ns = duration_ns(m),
 		.user_only = true,
 	};
 	for (size_t i = 0; i < m->n_file_events; i++) {
 		const struct perf_event_attr *attr = &perfdata_event(m->source, i)->attr;
-		/* perf inherits events of tasks, but not those of CPUs. */
-		per_task |= attr->inherit;
+		is_inherited |= attr->inherit;
+		is_command |= attr->enable_on_exec;
 		ret->user_only &= attr->exclude_kernel;
 		if (attr->sample_type & PERF_SAMPLE_STACK_USER && unwinds(m))
 			ret->stack_bytes = attr->sample_stack_user;
 	}
-	ret->scope = per_task ? CPROF_SCOPE_TASK : CPROF_SCOPE_CPU;
+	/* Files of perf record -p and -a may look alike: both have inherited events. */
+	ret->scope = is_command ? CPROF_SCOPE_TASK :
+		     is_inherited ? CPROF_SCOPE_AUTO : CPROF_SCOPE_CPU;
 	results_stats(&m->engine, m->source, m->names_ready ? &m->names : NULL, ret);
 }
 

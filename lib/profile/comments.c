@@ -236,7 +236,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		say(c, &failed, "%s", config->note);
 	say(c, &failed, "machine: %s %s, Linux %s, %u CPUs", facts->hostname, facts->arch,
 	    facts->kernel_release, facts->n_cpus);
-	if (!ev->is_snapshot)
+	if (!ev->is_snapshot && st->scope != CPROF_SCOPE_AUTO)
 		say(c, &failed, "scope: %s", comments_scope_name(st->scope));
 	if (st->scope_reason && *st->scope_reason)
 		say(c, &failed, "scope chosen: %s", st->scope_reason);

@@ -38,7 +38,7 @@ imported fp
 same fp cpu-clock fp.pb.gz chains 'frame pointers'
 like err 'samples of cpu-clock, .* of CPU time -> fp.pb.gz' 'import prints a line for the event'
 profile 'import: functions have names' fp.pb.gz \
-	"cum('main') > 0.9" "'imported: fp.data, perf ' in comments"
+	"cum('main') > 0.9" "'imported: fp.data, perf ' in comments" "'scope: task' in comments"
 checker=$(find "$CPROF_BUILD_ROOT" -name pprof-check -type f -perm /100 | head -n 1)
 check 'the profile is valid' "$checker" fp.pb.gz
 

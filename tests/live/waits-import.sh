@@ -81,7 +81,7 @@ by_points() {
 		-o points.pb.gz points.data
 	is "$status" 0 'samples of the tracepoint sched_switch'
 	profile 'each thread has what perf has recorded' points.off-cpu.pb.gz \
-		'differ("points.threads", 2, ["thread"]) == []'
+		'differ("points.threads", 2, ["thread"]) == []' "'scope: ' not in comments"
 	profile 'each site has its time' points.off-cpu.pb.gz \
 		"$(near points nap100ms 0.5 nap10ms 2 poll5ms 2 nap1ms 4 locked 2)" "'swapper' not in labels('process_name')" \
 		"{'blocked', 'sleeping'} <= labels('state') <= {'blocked', 'sleeping', 'preempted', 'runnable', 'disk'}"
