@@ -19,6 +19,7 @@ const struct cmd *const cmd_all[] = {
 	&cmd_check,
 	&cmd_merge,
 	&cmd_convert,
+	&cmd_serve,
 	&cmd_list,
 	&cmd_doctor,
 	NULL

@@ -15,6 +15,7 @@ COVERED = {
     "cmd/record": ("tests/live", LIVE),
     "cmd/report": ("tests/cli", SCRIPTS),
     "cmd/top": ("tests/live/top.sh", LIVE),
+    "cmd/serve": ("tests/live/serve.sh", LIVE),
     "cmd/snapshot": ("tests/live/snapshot.sh", LIVE),
     "cmd/completion": ("tests/cli/completion.sh", SCRIPTS),
 }
