@@ -82,14 +82,26 @@ static int start_recording(struct hub *h, const struct request *r, const char *p
 	return 0;
 }
 
+/* Others than root and the server's user get half of everything, so that nobody can keep these two
+ * out. */
+static bool has_room(const struct hub *h, const struct peer *p, bool is_new)
+{
+	uint64_t n_recordings = h->limits.n_recordings, n_clients = h->limits.n_clients;
+	if (!p->is_server) {
+		n_recordings = (n_recordings + 1) / 2;
+		n_clients /= 2;
+	}
+	return h->counts.n_clients < n_clients &&
+	       (!is_new || h->counts.n_recordings < n_recordings);
+}
+
 int hub_join(struct hub *h, const struct request *r, const char *pids, const struct peer *p,
 	     hub_done_fn *done, void *ctx, struct hub_client **ret, struct err *e)
 {
 	struct recording *rec = h->recordings;
 	while (rec && !is_same(rec, r, pids, p))
 		rec = rec->next;
-	if (h->counts.n_clients >= h->limits.n_clients ||
-	    (!rec && h->counts.n_recordings >= h->limits.n_recordings)) {
+	if (!has_room(h, p, !rec)) {
 		err_set(e, EBUSY, "%llu recordings for %llu clients run already",
 			(unsigned long long)h->counts.n_recordings,
 			(unsigned long long)h->counts.n_clients);

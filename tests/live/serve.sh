@@ -241,8 +241,16 @@ wait "$serve_pid"
 is "$?" 0 'SIGTERM ends it'
 check 'its socket is gone' test ! -e "$socket"
 start_serve serve.log.keep -l "$socket" -p "$target"
+curl -s --unix-socket "$socket" -o /dev/null "http://localhost/debug/pprof/profile?seconds=200" &
+client=$!
+check 'a recording runs, and its server is killed' wait_for 30 some_recording
+recorder=$(tr -d ' ' <"/proc/$serve_pid/task/$serve_pid/children")
 kill -KILL "$serve_pid"
-wait "$serve_pid" 2>/dev/null
+wait "$serve_pid" "$client" 2>/dev/null
+has_ended() {
+	[ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"
+}
+check 'the recording ends with its server' wait_for 30 has_ended "$recorder"
 start_serve serve.log.keep -l "$socket" -p "$target"
 get '/debug/pprof/profile?seconds=0.3'
 is "$code" 200 'the socket of a killed server is replaced; -p is the target'
