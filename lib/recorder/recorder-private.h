@@ -51,6 +51,7 @@ struct cprof_recorder {
 	uint64_t huge_pages_before, n_huge_pages;  /* if an event is in bytes: see hugepages.h */
 	int due_fd;                    /* a timer; -1: none */
 	uint64_t cpu_before_ns;        /* CPU time of the process when the recorder was created */
+	uint64_t cpu_snapshot_ns;      /* and at the last snapshot: see own_cpu_ns() */
 	bool counted;                  /* counters were read for a snapshot */
 	bool engine_ready, names_ready, started, stopped;
 };

@@ -128,6 +128,15 @@ static bool shows_kernel(const struct cprof_recorder *rec, const struct cprof_st
 	return all->n_frames_kernel > 0 && rec->config.naming.kernel_addresses;
 }
 
+/* A child that writes a snapshot has a clock that began at its fork. */
+static uint64_t own_cpu_ns(const struct cprof_recorder *rec)
+{
+	uint64_t now_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (rec->session.owner != getpid())
+		now_ns += rec->cpu_snapshot_ns;
+	return now_ns > rec->cpu_before_ns ? now_ns - rec->cpu_before_ns : 0;
+}
+
 void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *ret, size_t n_bytes)
 {
 	struct source_usage use;
@@ -144,7 +153,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 		.cpu_used_ns = rec->coverage.used_ns,
 		.ring_bytes = use.ring_bytes, .record_bytes = use.record_bytes,
 		.n_fds = use.n_fds, .n_cpus_failed = use.n_cpus_failed,
-		.own_cpu_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - rec->cpu_before_ns,
+		.own_cpu_ns = own_cpu_ns(rec),
 	};
 	all.n_scope_changes = rec->session.changes.n;
 	all.n_readers = rec->readers.n > 1 ? rec->readers.n : 1;

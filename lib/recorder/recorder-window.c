@@ -136,6 +136,7 @@ int cprof_recorder_snapshot(struct cprof_recorder *rec, struct err *e)
 		return r;
 	coverage_stop(&rec->coverage, &rec->engine.procs);
 	rec->counted = true;
+	rec->cpu_snapshot_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	recorder_count(rec);
 	rec->names_ready = false;  /* known names are kept */
 	return 0;

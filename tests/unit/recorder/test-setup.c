@@ -478,6 +478,33 @@ static void test_delay(void)
 	}
 }
 
+/* A forked copy of a recorder, which writes a snapshot, knows the CPU time that its parent had
+ * used, although its own clock starts again. */
+static void test_copy(void)
+{
+	struct cprof_config c = { .self = CPROF_SELF_THREAD };
+	struct cprof_stats stats;
+	struct cprof_recorder *r = NULL;
+	int status = -1;
+	burn(0.2);
+	if (cprof_recorder_new(&c, &r, &e) < 0) {
+		tap_skip("a copy of a recorder", e.what);
+		return;
+	}
+	cprof_recorder_start(r, &e);
+	burn(0.1);
+	tap_int(cprof_recorder_snapshot(r, &e), 0, "a snapshot");
+	pid_t child = fork();
+	if (child == 0) {
+		cprof_recorder_stats(r, &stats);
+		_exit(stats.own_cpu_ns > 50000000 && stats.own_cpu_ns < 10000000000 ? 3 : 4);
+	}
+	waitpid(child, &status, 0);
+	tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 3,
+	       "a copy knows the recorder's CPU time");
+	cprof_recorder_free(r);
+}
+
 /* The end of a target is reported; a target that never ran gives a reason. */
 static void test_idle_child(void)
 {
@@ -527,6 +554,7 @@ int main(void)
 	test_command(CPROF_SCOPE_CPU, "a command, scope cpu");
 	test_command(CPROF_SCOPE_CGROUP, "a command, scope cgroup");
 	test_delay();
+	test_copy();
 	test_idle_child();
 	return tap_done();
 }
