@@ -10,6 +10,7 @@ socket=$T/serve.keep
 start_serve() {
 	serve_log=$1
 	shift
+	rm -f "$serve_log"
 	env --default-signal=INT,TERM,HUP "$CPROF" serve "$@" 2>"$serve_log" &
 	serve_pid=$!
 	tap_pids="$tap_pids $serve_pid"
