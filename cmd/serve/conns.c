@@ -21,6 +21,7 @@
 #define CONN_BYTES (32u << 10)        /* for the headers of a request */
 
 #define REQUEST_NS (2 * UINT64_C(1000000000))
+#define TLS_REQUEST_NS (10 * UINT64_C(1000000000))   /* with several round trips before it */
 #define IDLE_NS (30 * UINT64_C(1000000000))
 #define ANSWER_NS (120 * UINT64_C(1000000000))
 
@@ -141,7 +142,8 @@ static void add(struct serve *s, const struct listener *l, int fd, struct sockad
 		close(fd);
 		return;
 	}
-	*c = (struct conn){ .serve = s, .fd = fd, .is_tcp = !l->address.is_unix, .next = s->conns };
+	*c = (struct conn){ .serve = s, .fd = fd, .is_tcp = !l->address.is_unix,
+			    .is_tls = l->daemon == s->tls, .next = s->conns };
 	peer_find(fd, &c->peer);
 	conns_set_state(c, CONN_NEW);
 	s->conns = c;
@@ -177,7 +179,7 @@ void conns_accept(struct serve *s, const struct listener *l)
 void conns_expire(struct serve *s, uint64_t now_ns)
 {
 	for (struct conn *c = s->conns; c; c = c->next) {
-		uint64_t limit = c->state == CONN_NEW ? REQUEST_NS :
+		uint64_t limit = c->state == CONN_NEW ? c->is_tls ? TLS_REQUEST_NS : REQUEST_NS :
 				 c->state == CONN_IDLE ? IDLE_NS :
 				 c->state == CONN_ANSWERED ? ANSWER_NS : UINT64_MAX;
 		if (now_ns - c->since_ns < limit)

@@ -40,12 +40,14 @@ void hub_remove_client(struct hub_client *c)
 
 /* ---- results ------------------------------------------------------------------------- */
 
-static unsigned status_of(const struct err *e)
+/* The processes existed, so without an event ENOENT means what they lack. */
+static unsigned status_of(const struct request *r, const struct err *e)
 {
 	if (e->is_usage)
 		return 400;
 	switch (-e->code) {
-	case ESRCH: case ENOENT: return 404;
+	case ESRCH: return 404;
+	case ENOENT: case ENODEV: return r->what == REQUEST_EVENT ? 400 : 404;
 	case EPERM: case EACCES: return 403;
 	case EINVAL: case EOPNOTSUPP: return 400;
 	default: return 500;
@@ -57,8 +59,9 @@ static void finish(struct hub_client *c, struct hub_body *body, const struct err
 {
 	hub_done_fn *done = c->done;
 	void *ctx = c->ctx;
+	unsigned status = why ? status_of(&c->recording->request, why) : 200;
 	hub_remove_client(c);
-	done(ctx, body, why ? status_of(why) : 200, why);
+	done(ctx, body, status, why);
 }
 
 static void fail_all(struct recording *rec, const struct err *why)

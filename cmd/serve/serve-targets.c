@@ -10,13 +10,13 @@
 
 #include <errno.h>
 #include <fts.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CGROUPS "/sys/fs/cgroup"
 #define TARGETS_MAX 4096u
 #define CGROUPS_MAX 4096u
 
@@ -85,11 +85,51 @@ static bool read_processes(const char *folder, struct findprocs_ids *ids)
 	return true;
 }
 
+/* Where the groups of version 2 are, or those of systemd where that uses version 1. */
+static bool find_mount(char *ret, size_t n_bytes)
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	bool is_found = false, is_v2 = false;
+	for (struct mntent *m; f && !is_v2 && (m = getmntent(f));) {
+		is_v2 = strcmp(m->mnt_type, "cgroup2") == 0;
+		bool is_v1 = strcmp(m->mnt_type, "cgroup") == 0 && hasmntopt(m, "name");
+		if (!is_v2 && !is_v1)
+			continue;
+		snprintf(ret, n_bytes, "%s", m->mnt_dir);
+		is_found = true;
+	}
+	if (f)
+		endmntent(f);
+	return is_found;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* A process that moves meanwhile may be in two groups. */
+static void remove_twins(struct findprocs_ids *ids)
+{
+	size_t n = 0;
+	if (ids->pids.n > 1)
+		qsort(ids->pids.v, ids->pids.n, sizeof(*ids->pids.v), compare_ids);
+	for (size_t i = 0; i < ids->pids.n; i++)
+		if (i == 0 || ids->pids.v[i] != ids->pids.v[n - 1])
+			ids->pids.v[n++] = ids->pids.v[i];
+	ids->pids.n = n;
+}
+
 /* The processes of the group and of those below it. */
 static int find_cgroup(const char *name, struct findprocs_ids *ids, struct err *e)
 {
-	char path[512];
-	snprintf(path, sizeof(path), CGROUPS "/%s", name + strspn(name, "/"));
+	char mount[256], path[600];
+	if (!find_mount(mount, sizeof(mount))) {
+		err_set(e, ENOENT, "no cgroups are mounted");
+		return 404;
+	}
+	snprintf(path, sizeof(path), "%s/%s", mount, name + strspn(name, "/"));
 	char *roots[] = { path, NULL };
 	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	bool ok = walk;
@@ -103,6 +143,7 @@ static int find_cgroup(const char *name, struct findprocs_ids *ids, struct err *
 		fts_close(walk);
 	if (!ok)
 		return fail_memory(e);
+	remove_twins(ids);
 	if (ids->pids.n)
 		return 0;
 	err_set(e, ESRCH, n ? "the cgroup '%.200s' has no processes" :

@@ -36,7 +36,7 @@ struct conn {
 	struct conn *next;
 	struct serve *serve;
 	int fd;                        /* libmicrohttpd's */
-	bool is_tcp;
+	bool is_tcp, is_tls;
 	enum conn_state state;
 	uint64_t since_ns;             /* in this state */
 	struct peer peer;

@@ -68,6 +68,21 @@ get "/debug/pprof/page_faults?seconds=0.3&pid=$target"
 is "$code" 200 'a window without samples is a profile'
 like head.keep '^x-cprof-samples: 0' 'it says that it is empty'
 check 'the empty profile is valid' "$CPROF" check body.keep
+# A cgroup for the target, where that is allowed.
+folder=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/self/mounts | head -n 1)
+parent=$(sed -n 's/^0:://p' "/proc/$target/cgroup")
+group=${parent%/}/cprof-serve-test-$$
+if [ -n "$folder" ] && mkdir "$folder$group" 2>/dev/null; then
+	tap_cleanup='echo "$target" >"$folder$parent/cgroup.procs"; rmdir "$folder$group"'
+	echo "$target" >"$folder$group/cgroup.procs"
+	get "/debug/pprof/profile?seconds=0.5&cgroup=$group"
+	is "$code" 200 'cgroup='
+	profile 'the processes of the cgroup' body.keep 'total > 0' "cum('main') > 0.9"
+	eval "$tap_cleanup"
+	tap_cleanup=:
+else
+	skip 'cgroup=' 'it takes the right to create a cgroup'
+fi
 get "/debug/pprof/threads?pid=$target"
 is "$code" 200 'what the threads are doing'
 check 'a valid profile of threads' "$CPROF" check body.keep
@@ -93,6 +108,7 @@ refused '/debug/pprof/profile?pid=2147483647' 404 'no process'
 refused '/debug/pprof/profile?comm=there-is-none' 404 'no process has the name'
 refused '/debug/pprof/profile?cgroup=/../../etc' 400 'cgroup'
 refused '/debug/pprof/profile?cgroup=/there-is-none' 404 'no cgroup'
+refused "/debug/pprof/profile?seconds=1&event=there-is-no-pmu/config=1/&pid=$target" 400 'there-is-no-pmu'
 refused '/debug/pprof/profile?pid=1&comm=x' 400 'exclude each other'
 refused '/debug/pprof/profile?hz=9&period=9' 400 'exclude each other'
 refused '/debug/pprof/cpu_clock?event=cycles' 400 'an event of its own'
