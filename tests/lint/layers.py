@@ -62,6 +62,7 @@ ALLOWED = {
     # Files that appear whole or not at all are no matter of profiles: commands use that leaf directly.
     "cmd": ["base", "view/model", "view/convert", "view/table", "proto/outfile.h", "proto/pprof-check.h",
             "proto/pprof-read.h", "cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h", "cprof-names.h"],
+    "cmd/agent": ["base", "cmd", "cprof.h"],
     "cmd/completion": ["cmd"],
     "cmd/record": ["base", "cmd", "view/model", "view/table", "cprof.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h",
                    "cprof-names.h"],

@@ -22,6 +22,7 @@ COVERED = {
 
 UNIT = "tests/unit/"
 COVERED.update({
+    "cmd/agent/keyvalue": (UNIT + "cmd/test-spool.c", "the files of a spool have this form"),
     "lib/base/arena": (UNIT + "base/test-strtab.c", THROUGH),
     "lib/base/bpfcall": (UNIT + "source/live/test-filterprog.c", THROUGH),
     "lib/base/helper": (UNIT + "base/test-foreign.c", "it is run for files there, and in tests/live/security-files.sh"),
