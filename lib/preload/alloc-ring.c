@@ -98,14 +98,17 @@ static uint64_t stack_pointer(const struct allocformat_alloc *a)
 	return a->reg[__builtin_popcountll(ALLOCFORMAT_REGS & lower)];
 }
 
-static uint64_t fill_stack(struct allocformat_alloc *a, uint64_t stack_max, uint64_t mean)
+static uint64_t fill_stack(struct allocformat_alloc *a, uint64_t stack_max,
+			   const struct allocformat_tail *tail)
 {
 	uint64_t *after = (uint64_t *)(a + 1);
 	a->stack_bytes = alloc_stack_copy(&alloc_thread, after, stack_pointer(a), stack_max);
 	after += a->stack_bytes / 8;
 	if (a->stack_bytes)
 		*after++ = a->stack_bytes;
-	*after++ = mean;
+	*after++ = tail->mean;
+	*after++ = tail->passed_bytes;
+	*after++ = tail->last_bytes;
 	uint64_t n_bytes = (uint64_t)((unsigned char *)after - (unsigned char *)a);
 	a->size = (uint16_t)n_bytes;
 	return n_bytes;
@@ -137,10 +140,10 @@ bool alloc_ring_put_alloc(const struct alloc_ring_block *b)
 		count_lost(&own->n_lost_allocs);
 		return false;
 	}
-	struct allocformat_alloc *a = reserve(ring, sizeof(*a) + stack_max + 16);
+	struct allocformat_alloc *a = reserve(ring, sizeof(*a) + stack_max + 8 + sizeof(b->tail));
 	if (a) {
 		fill_alloc(a, b, t);
-		publish(t->tid, fill_stack(a, stack_max, b->mean));
+		publish(t->tid, fill_stack(a, stack_max, &b->tail));
 	} else {
 		count_lost(&own->n_lost_allocs);
 	}

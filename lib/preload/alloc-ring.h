@@ -39,7 +39,8 @@ uint64_t alloc_ring_read_time(void);
 
 struct alloc_ring_block {
 	const void *block;
-	uint64_t n_bytes, mean, time_ns;
+	uint64_t n_bytes, time_ns;
+	struct allocformat_tail tail;
 	bool is_tracked;
 	const struct alloc_ring_regs *regs;
 };

@@ -176,20 +176,39 @@ static bool begin(struct alloc_thread *t, uint32_t recording)
 		__atomic_store_n(&is_clearing, 0, __ATOMIC_RELEASE);
 	}
 	t->recording = recording;
-	t->left = 0;
+	t->left = t->passed = t->last = 0;
+	t->is_inherited = false;
 	return true;
 }
 
-static void report(void *block, size_t n_bytes, const struct alloc_ring_regs *regs)
+/* What a forked process allocates up to its first sample is not known: its count begins there. */
+static void report_to_ring(struct alloc_thread *t, const struct alloc_ring_block *b)
+{
+	if (!alloc_ring_put_alloc(b)) {
+		if (b->is_tracked)
+			alloc_live_take(b->block);
+		return;
+	}
+	t->passed = 0;
+	t->last = t->is_inherited ? 0 : b->n_bytes;
+	t->is_inherited = false;
+}
+
+static void report(struct alloc_thread *t, void *block, size_t n_bytes,
+		   const struct alloc_ring_regs *regs)
 {
 	uint64_t mean = mean_now();
 	bool is_tracked = !alloc_sampler_wants_frees() || alloc_live_add(block);
 	if (__atomic_load_n(&alloc_sampler_wanted.any, __ATOMIC_RELAXED))
 		probe_alloc(block, n_bytes, alloc_math_weight(n_bytes, mean));
 	uint64_t now_ns = alloc_ring_read_time();
-	const struct alloc_ring_block b = { block, n_bytes, mean, now_ns, is_tracked, regs };
-	if (now_ns && !alloc_ring_put_alloc(&b) && is_tracked)
-		alloc_live_take(block);
+	const struct alloc_ring_block b = {
+		block, n_bytes, now_ns,
+		{ mean, t->is_inherited ? n_bytes : t->passed, t->is_inherited ? 0 : t->last },
+		is_tracked, regs,
+	};
+	if (now_ns)
+		report_to_ring(t, &b);
 }
 
 /* The bytes until the next sample are counted from the end of this block. */
@@ -198,10 +217,14 @@ static bool is_due(struct alloc_thread *t, size_t n_bytes, uint32_t recording)
 	if (t->recording != recording && !begin(t, recording))
 		return false;
 	if (!t->left)
-		t->left = draw(t);
-	bool is_due = n_bytes >= t->left;
-	t->left = is_due ? draw(t) : t->left - n_bytes;
-	return is_due;
+		t->left = t->drawn = draw(t);
+	if (n_bytes < t->left) {
+		t->left -= n_bytes;
+		return false;
+	}
+	t->passed += t->drawn - t->left + n_bytes;
+	t->left = t->drawn = draw(t);
+	return true;
 }
 
 __attribute__((noinline)) void alloc_sampler_take(void *block, size_t n_bytes)
@@ -213,8 +236,12 @@ __attribute__((noinline)) void alloc_sampler_take(void *block, size_t n_bytes)
 	if (!enter(t))
 		return;
 	alloc_thread_now();
-	if (is_due(t, n_bytes, alloc_sampler_recording()) && block)
-		report(block, n_bytes, &regs);
+	if (is_due(t, n_bytes, alloc_sampler_recording())) {
+		if (block)
+			report(t, block, n_bytes, &regs);
+		else
+			t->passed -= n_bytes;
+	}
 	leave(t);
 	errno = errnum;
 }

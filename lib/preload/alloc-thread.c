@@ -56,6 +56,7 @@ static uint64_t number_of_process(uint32_t pid)
 /* A forked child would continue the random numbers of its parent. */
 static void renew(struct alloc_thread *t)
 {
+	t->is_inherited = t->process != 0;
 	t->pid = (uint32_t)syscall(SYS_getpid);
 	t->tid = (uint32_t)syscall(SYS_gettid);
 	t->process = number_of_process(t->pid);

@@ -16,7 +16,7 @@
 #include "event/recformat.h"
 
 #define ALLOCFORMAT_NOTE 2
-#define ALLOCFORMAT_MAGIC 0x32636f6c6c617063u  /* "cpalloc2" */
+#define ALLOCFORMAT_MAGIC 0x33636f6c6c617063u  /* "cpalloc3" */
 #define ALLOCFORMAT_HEAD_BYTES 65536u          /* a whole page on every machine */
 #define ALLOCFORMAT_DATA_BYTES (8u << 20)      /* of the ring that a process makes itself */
 #define ALLOCFORMAT_DATA_BYTES_MAX (64u << 20)
@@ -67,7 +67,7 @@ struct allocformat_head {
 };
 
 enum allocformat_id {
-	ALLOCFORMAT_ALLOC = 1,     /* addr, size as period, mean as weight, stack */
+	ALLOCFORMAT_ALLOC = 1,     /* addr, size as period, stack, allocformat_tail */
 	ALLOCFORMAT_UNTRACKED,     /* likewise: no FREE will follow */
 	ALLOCFORMAT_FREE,          /* addr; it may be followed by a RESTORE: realloc() failed */
 	ALLOCFORMAT_RESTORE,       /* addr: the last one that this thread freed is still in use */
@@ -76,7 +76,8 @@ enum allocformat_id {
 /* PERF_SAMPLE_*: IDENTIFIER, TID, TIME, ADDR in all; the others in those of blocks. */
 #define ALLOCFORMAT_FREE_TYPE (UINT64_C(1) << 16 | 1u << 1 | 1u << 2 | 1u << 3)
 #define ALLOCFORMAT_ALLOC_TYPE \
-	(ALLOCFORMAT_FREE_TYPE | 1u << 0 | 1u << 8 | 1u << 12 | 1u << 13 | 1u << 14)
+	(ALLOCFORMAT_FREE_TYPE | 1u << 0 | 1u << 8 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15 | \
+	 1u << 17)
 
 /* perf's numbers of the registers that are in a sample (asm/perf_regs.h). */
 #if defined(__x86_64__)
@@ -99,7 +100,18 @@ struct allocformat_alloc {
 	uint64_t time_ns, addr, n_bytes;
 	uint64_t abi;
 	uint64_t reg[ALLOCFORMAT_N_REGS];
-	uint64_t stack_bytes;      /* the copy, then these two if it is not empty */
+	uint64_t stack_bytes;      /* the copy, then these if it is not empty, and the tail */
+};
+
+/* At the end of an ALLOC. */
+struct allocformat_tail {
+	uint64_t mean;             /* as perf's weight */
+	/* As data source: what the thread has allocated since the end of its last reported block,
+	 * with this one.  In a forked process, its first block alone. */
+	uint64_t passed_bytes;
+	/* As transaction: the size of the last reported block; 0: it is not the thread's own, or
+	 * the first one of a forked process. */
+	uint64_t last_bytes;
 };
 
 struct allocformat_free {

@@ -28,6 +28,16 @@ like err 'of alloc, [0-9.]+ [MG]iB of memory' 'the summary shows memory'
 run "$CPROF" report --no-pager --limit 3 a.pb.gz
 like out 'alloc_space \(bytes\)' 'report: the type'
 
+# the library counts bytes, so many samples do not add up to an error
+run "$CPROF" record --alloc -c 4096 --call-graph dwarf,1024 -o b.pb.gz -- "$PROG/allocs" sites 0.01
+bytes=$(awk '/^site_/ { sum += $2 } END { printf "%.0f", sum }' out)
+profile 'the sum over all sites is right within 0.15 %' b.pb.gz \
+	"abs(total - $bytes) <= 0.0015 * $bytes"
+run "$CPROF" record --alloc -c 65536 --call-graph dwarf,1024 -o b.pb.gz -- "$PROG/allocs" forks 400
+bytes=$(awk '$1 == "handle" { print $2 }' out)
+profile 'forked children do not count what their parent has allocated' b.pb.gz \
+	"abs(cum('handle') * total - $bytes) <= 4 * (65536 * $bytes) ** 0.5"
+
 # blocks of a megabyte are sampled with certainty at this mean, so that all figures are exact
 run "$CPROF" record --heap=end -c 4096 -o h.pb.gz -- "$PROG/allocs" held
 is "$status" 0 '--heap: recorded'

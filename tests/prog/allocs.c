@@ -6,6 +6,7 @@
  *	children      a forked child frees its copies and gets others
  *	peak          holds most in between: 2, 3 and 4 MiB of three functions; all are freed
  *	ages          a block of 1 MiB, two seconds later one of 2 MiB
+ *	forks N       small blocks between N forks, and in each child; prints their bytes
  *	server        leaks slowly under much churn, until it is killed
  */
 #include "cprof-alloc.h"
@@ -176,6 +177,28 @@ NOINLINE static void handle(size_t n_bytes)
 	free(block);
 }
 
+static void handle_many(int n)
+{
+	for (int i = 0; i < n; i++)
+		handle(100);
+}
+
+static int run_forks(int n)
+{
+	for (int i = 0; i < n; i++) {
+		handle_many(300);
+		pid_t pid = fork();
+		if (pid == 0) {
+			handle_many(600);
+			_exit(0);
+		}
+		if (waitpid(pid, NULL, 0) != pid)
+			return 1;
+	}
+	printf("handle %ld\n", n * 900l * 100);
+	return 0;
+}
+
 NOINLINE static void leak(void)
 {
 	void *volatile block = malloc(2000);
@@ -218,8 +241,10 @@ int main(int argc, char **argv)
 		by_calloc();
 		return 0;
 	}
+	if (strcmp(mode, "forks") == 0 && argc > 2)
+		return run_forks(atoi(argv[2]));
 	if (strcmp(mode, "server") == 0)
 		run_server();
-	fputs("usage: allocs sites SCALE|held|freed|children|peak|ages|server\n", stderr);
+	fputs("usage: allocs sites SCALE|forks N|held|freed|children|peak|ages|server\n", stderr);
 	return 64;
 }

@@ -1,15 +1,9 @@
-/*
- * A sample of a block of n bytes stands for 1 / (1 - exp(-n / mean)) blocks of that size: that is
- * how rarely such a block is sampled.
- */
-
 #include "recorder/kinds/allocblocks.h"
 
 #include "engine/engine-allocs.h"
 #include "recorder/kinds/kind-alloc.h"
 #include "source/record.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,17 +64,20 @@ static void restore_block(struct kind_alloc *a, struct engine *g, const struct r
 	}
 }
 
-/* The mean is what the library used. */
 static void add_of_ring(struct kind_alloc *a, struct engine *g, const struct record *r)
 {
-	uint64_t n_bytes = r->sample.period, mean = r->sample.weight;
-	if (!n_bytes || n_bytes > ALLOCBLOCKS_BYTES_MAX || mean > ALLOCBLOCKS_BYTES_MAX)
+	uint64_t n_bytes = r->sample.period;
+	const struct allocformat_tail tail = {
+		.mean = r->sample.weight,
+		.passed_bytes = r->sample.data_src, .last_bytes = r->sample.transaction,
+	};
+	if (!n_bytes || n_bytes > ALLOCBLOCKS_BYTES_MAX || tail.mean > ALLOCBLOCKS_BYTES_MAX)
 		return;
-	double x = (double)n_bytes / (double)mean, one_of = -expm1(-x);
+	double n_blocks = alloctotal_blocks(&a->total, n_bytes, &tail);
 	allocblocks_add(a, g, r, &(struct allocblocks_block){
 		.addr = r->sample.addr, .n_bytes = n_bytes,
-		.n = (uint64_t)(ALLOCS_PARTS / one_of + 0.5),
-		.value = (uint64_t)((double)n_bytes / one_of + 0.5),
+		.n = (uint64_t)(ALLOCS_PARTS * n_blocks + 0.5),
+		.value = (uint64_t)((double)n_bytes * n_blocks + 0.5),
 		.is_tracked = r->id == ALLOCFORMAT_ALLOC,
 	});
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "engine/allocs.h"
 #include "recorder/kinds/allocrings.h"
+#include "recorder/kinds/alloctotal.h"
 
 #define KIND_ALLOC_LIMBO 16u
 
@@ -22,6 +23,7 @@ struct kind_alloc {
 	bool is_heap;
 	bool has_peak, peak_began; /* it is shown; the profile has begun, after a delay */
 	uint64_t mean;             /* bytes between two samples */
+	struct alloctotal total;
 	struct kind_alloc_limbo limbo[KIND_ALLOC_LIMBO];
 	unsigned next_limbo;
 	uint64_t n_taken;          /* records so far; they set when the next reading is due: */

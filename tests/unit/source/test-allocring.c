@@ -76,19 +76,21 @@ static void test_blocks(void)
 {
 	struct {
 		struct allocformat_alloc a;
-		uint64_t stack[2], n_copied, mean;
+		uint64_t stack[2], n_copied;
+		struct allocformat_tail tail;
 	} b = { .a = {
 		.type = PERF_RECORD_SAMPLE, .size = sizeof(b), .id = ALLOCFORMAT_ALLOC, .pid = 1,
 		.tid = 2, .time_ns = 3, .addr = 4, .n_bytes = 5, .abi = PERF_SAMPLE_REGS_ABI_64,
 		.stack_bytes = 16,
-	}, .stack = { 6, 7 }, .n_copied = 16, .mean = 8 };
+	}, .stack = { 6, 7 }, .n_copied = 16, .tail = { 8, 9, 10 } };
 	struct record r;
 	tap_ok(allocring_decode(&b, sizeof(b), &r) && r.sample.period == 5 &&
 	       r.sample.weight == 8 && r.sample.n_user_stack_bytes == 16 &&
-	       memcmp(r.sample.user_stack, b.stack, 16) == 0, "a block with its stack");
-	b.mean = 0;
+	       memcmp(r.sample.user_stack, b.stack, 16) == 0 && r.sample.data_src == 9 &&
+	       r.sample.transaction == 10, "a block with its stack");
+	b.tail.mean = 0;
 	tap_ok(!allocring_decode(&b, sizeof(b), &r), "a mean of zero is refused");
-	b.mean = 8;
+	b.tail.mean = 8;
 	b.a.stack_bytes = UINT64_MAX - 7;
 	tap_ok(!allocring_decode(&b, sizeof(b), &r), "a stack beyond its record is refused");
 	b.a.stack_bytes = 16;
