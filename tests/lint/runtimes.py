@@ -14,6 +14,7 @@ WORDS = re.compile(
 OTHER_MEANING = {
     ("lib/view/html/html-source.c", "java"),    # source files to show
     ("lib/cprof.h", "goroutine"),               # the name of that kind
+    ("lib/recorder/kinds/allocprogram.c", "musl"),  # the loader of programs
 }
 # Readers of one runtime's tasks and of their labels, which no interface describes: only their kind of
 # recorder and the labels of samples use them.  And what connects a runtime to lib/interp.

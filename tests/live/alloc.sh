@@ -149,6 +149,42 @@ if is_root; then
 	run "$CPROF" record --heap -- ./setuid.keep
 	like err 'does not load libcprof-alloc.so: it is set-user-ID' 'a set-user-ID program: the reason'
 fi
+cat >m32.c <<'END'
+void _start(void)
+{
+	__asm__ volatile("mov $1, %eax; xor %ebx, %ebx; int $0x80");
+}
+END
+if cc -m32 -nostdlib -static -o m32.keep m32.c 2>err && ./m32.keep; then
+	run "$CPROF" record --heap -- ./m32.keep
+	like err 'does not load libcprof-alloc.so: it is a 32-bit program' 'a 32-bit program: the reason'
+else
+	skip 'a 32-bit program: the reason' 'cannot be built or run here'
+fi
+privileged=$(PATH=/usr/bin:/bin command -v su)
+if [ -u "$privileged" ]; then
+	# shellcheck disable=SC2086
+	run env PATH=/usr/bin:/bin $nobody "$CPROF" record --heap -- su --help
+	like err "'$privileged' does not load libcprof-alloc.so: it is set-user-ID" \
+		'a set-user-ID program that an ordinary user finds in PATH: the reason'
+else
+	skip 'a set-user-ID program that an ordinary user finds in PATH' 'there is none'
+fi
+
+# another C library
+sed 's/pvalloc(/valloc(/' "$CPROF_SOURCE_ROOT/tests/prog/allocs.c" >musl.c
+if musl-gcc -D_GNU_SOURCE -g -O1 -I"$CPROF_SOURCE_ROOT/lib" -I"$CPROF_SOURCE_ROOT/tests/prog" -o musl.keep \
+	musl.c 2>err; then
+	run "$CPROF" record --heap=end -c 4096 -o u.pb.gz -- ./musl.keep held
+	is "$status" 0 'a program of musl: recorded'
+	is "$(held u.pb.gz by_realloc) $(held u.pb.gz thread_allocates)" '3145728 7340032' \
+		'a program of musl: its blocks'
+	run "$CPROF" record --heap=end -c 4096 -o v.pb.gz -- ./musl.keep freed
+	profile 'a program of musl: nothing is in use after everything is freed' v.pb.gz \
+		"anywhere('^by_') == 0" "count('by_malloc') > 0"
+else
+	skip 'a program of musl' 'no compiler'
+fi
 refused 64 'age goes with --heap' '--age alone' record --alloc --age -- true
 refused 64 'delta goes with --heap' '--delta alone' record --alloc --delta -- true
 refused 64 'changes, which have no peak' 'the peak of changes' record --heap=peak --delta -- true

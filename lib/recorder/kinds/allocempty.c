@@ -1,17 +1,22 @@
 #include "recorder/kinds/allocempty.h"
 
+#include "base/commandpath.h"
 #include "base/err.h"
 #include "recorder/kinds/allocprogram.h"
 #include "recorder/kinds/kind-alloc.h"
 
 #include <errno.h>
 
-static int has_no_library(const struct kind_alloc *a, struct err *e)
+/* Of a set-user-ID program an ordinary user gets no records. */
+static int has_no_library(const struct kind_alloc *a, const char *command_file, struct err *e)
 {
-	const char *why = *a->program ? allocprogram_why_not(a->program) : NULL;
+	char name[PATH_MAX];
+	const char *path = *a->program ? a->program :
+			   command_file ? commandpath_find(command_file, name) : NULL;
+	const char *why = path ? allocprogram_why_not(path) : NULL;
 	if (why)
-		err_set(e, ENODATA, "no samples: '%s' does not load libcprof-alloc.so: %s",
-			a->program, why);
+		err_set(e, ENODATA, "no samples: '%s' does not load libcprof-alloc.so: %s", path,
+			why);
 	else
 		err_set(e, ENODATA, "no samples: no process of the command has loaded "
 			"libcprof-alloc.so");
@@ -19,12 +24,13 @@ static int has_no_library(const struct kind_alloc *a, struct err *e)
 	return -ENODATA;
 }
 
-int allocempty_why(const struct kind_alloc *a, bool has_probes, struct err *e)
+int allocempty_why(const struct kind_alloc *a, const char *command_file, bool has_probes,
+		   struct err *e)
 {
 	if (!allocrings_n(&a->rings) && has_probes)
 		return err_set(e, ENODATA, "no samples: the probes of the program did not fire");
 	if (!allocrings_n(&a->rings))
-		return has_no_library(a, e);
+		return has_no_library(a, command_file, e);
 	if (allocrings_any_shadowed(&a->rings)) {
 		err_set(e, ENODATA, "no samples: the program has a malloc of its own, as programs "
 			"with a sanitizer do, or of a library before libcprof-alloc.so");

@@ -8,8 +8,10 @@
 struct err;
 struct kind_alloc;
 
-/* Sets e to the likeliest reason, with a hint what to do, and returns -ENODATA.  has_probes: probes
- * of the processes were recorded, too. */
-int allocempty_why(const struct kind_alloc *a, bool has_probes, struct err *e);
+/* Sets e to the likeliest reason, with a hint what to do, and returns -ENODATA.  command_file: that
+ * of the command, as execvp(3) has it; NULL: there is none.  has_probes: probes of the processes
+ * were recorded, too. */
+int allocempty_why(const struct kind_alloc *a, const char *command_file, bool has_probes,
+		   struct err *e);
 
 #endif

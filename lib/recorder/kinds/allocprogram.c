@@ -12,7 +12,8 @@
 
 #define SEGMENTS_MAX 64u
 
-/* The loader of that library is ld-linux-ARCH.so. */
+/* The library is loaded by ld-linux-ARCH.so, if it was built with glibc.  musl loads such
+ * libraries, too, and uses itself as their C library. */
 #ifdef __GLIBC__
 #define IS_GLIBC true
 #else
@@ -52,6 +53,6 @@ const char *allocprogram_why_not(const char *path)
 		return "it is set-user-ID or set-group-ID";
 	if (!read_loader(fd, &h, loader))
 		return "it is static";
-	bool is_same = (strstr(loader, "/ld-linux") != NULL) == IS_GLIBC;
-	return is_same ? NULL : "its C library is another one than that of libcprof-alloc.so";
+	bool fits = strstr(loader, "/ld-musl") || (IS_GLIBC && strstr(loader, "/ld-linux"));
+	return fits ? NULL : "its C library is another one than that of libcprof-alloc.so";
 }

@@ -56,12 +56,12 @@ void allocrings_done(struct allocrings *a)
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-static bool read_registry(const struct allocrings *a, uint32_t pid, uint64_t addr,
+/* Bytes or -errno. */
+static long read_registry(const struct allocrings *a, uint32_t pid, uint64_t addr,
 			  struct allocformat_registry *ret)
 {
 	const struct iovec to = { ret, sizeof(*ret) }, from = { (void *)addr, sizeof(*ret) };
-	return a->host->memory && remotemem_read(a->host->memory, pid, &to, 1, &from, 1) ==
-					  (long)sizeof(*ret);
+	return a->host->memory ? remotemem_read(a->host->memory, pid, &to, 1, &from, 1) : -EPERM;
 }
 
 static bool is_ring(const struct allocring *ring, const struct allocformat_registry *r)
@@ -153,8 +153,10 @@ static uint64_t find_registry(const struct engine *g, const struct procs_process
 static bool search_process(struct allocrings *a, uint32_t pid, uint64_t addr)
 {
 	struct allocformat_registry r;
-	if (!read_registry(a, pid, addr, &r)) {
-		a->stats.n_denied++;
+	long n = read_registry(a, pid, addr, &r);
+	if (n != (long)sizeof(r)) {
+		/* Nothing is missing of a process that has ended, or is another program now. */
+		a->stats.n_denied += n < 0 && n != -ESRCH && n != -EFAULT;
 		return true;
 	}
 	if (r.magic != ALLOCFORMAT_MAGIC)

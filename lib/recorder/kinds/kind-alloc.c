@@ -315,7 +315,7 @@ static int why_empty(const struct kind_session *k, const struct cprof_stats *sta
 		     const struct cprof_event_stats *event, struct err *e)
 {
 	(void)stats, (void)event;
-	return allocempty_why(state_of(k), allocprobes_any(k), e);
+	return allocempty_why(state_of(k), k->config->command_file, allocprobes_any(k), e);
 }
 
 static void close_kind(struct kind_session *k)

@@ -3,6 +3,7 @@
 #include "recorder/kinds/kind-cpu.h"
 
 #include "base/cleanup.h"
+#include "base/commandpath.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/units.h"
@@ -73,8 +74,10 @@ static bool is_removed(const struct kind_session *k, const struct cprof_stats *s
 static int explain_removed(const struct kind_session *k, const struct cprof_event_stats *ev,
 			   struct err *e)
 {
+	char name[PATH_MAX];
 	const char *file = k->config->command_file;
-	const char *why = file ? targetcheck_privilege(file) : NULL;
+	const char *path = file ? commandpath_find(file, name) : NULL;
+	const char *why = path ? targetcheck_privilege(path) : NULL;
 	if (why)
 		err_set(e, ENODATA, "there is no sample of '%s': the kernel lets no user record "
 			"'%s', which %s", ev->name, file, why);

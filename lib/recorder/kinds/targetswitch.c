@@ -1,9 +1,9 @@
-/* Finds the command as execvp(3) does.  What a script or another program will start is not known in
- * advance. */
+/* What a script or another program will start is not known in advance. */
 
 #include "recorder/kinds/targetswitch.h"
 
 #include "base/cleanup.h"
+#include "base/commandpath.h"
 #include "base/foreign.h"
 #include "base/host.h"
 #include "base/rights.h"
@@ -11,11 +11,6 @@
 #include "symbolize/runtime/runtime-file.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static int open_program(const struct host *h, const char *name)
 {
@@ -25,20 +20,9 @@ static int open_program(const struct host *h, const char *name)
 
 static int open_command(const struct host *h, const char *file)
 {
-	const char *path = getenv("PATH");
 	char name[PATH_MAX];
-	if (strchr(file, '/') || !path)
-		return open_program(h, file);
-	for (;; path++) {
-		int n = (int)strcspn(path, ":");
-		if (snprintf(name, sizeof(name), "%.*s%s%s", n, path, n ? "/" : "", file) <
-			    (int)sizeof(name) &&
-		    access(name, X_OK) == 0)
-			return open_program(h, name);
-		path += n;
-		if (!*path)
-			return -1;
-	}
+	const char *found = commandpath_find(file, name);
+	return found ? open_program(h, found) : -1;
 }
 
 static bool process_switches(const struct host *h, pid_t id)
