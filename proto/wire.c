@@ -51,6 +51,16 @@ void wire_uint(struct wire *w, unsigned int field, uint64_t value)
 		wire_uint_always(w, field, value);
 }
 
+void wire_fixed64(struct wire *w, unsigned int field, uint64_t value)
+{
+	if (value == 0 || !wire_reserve(w, TAG_MAX + sizeof(value)))
+		return;
+	uint8_t *p = put_tag(w->p + w->n, field, WIRE_FIXED64);
+	for (unsigned int i = 0; i < sizeof(value); i++)
+		*p++ = (uint8_t)(value >> 8 * i);
+	w->n = (size_t)(p - w->p);
+}
+
 void wire_bytes(struct wire *w, unsigned int field, const void *data, size_t n_bytes)
 {
 	if (!wire_reserve(w, TAG_MAX + WIRE_VARINT_MAX + n_bytes))

@@ -43,6 +43,8 @@ static inline uint8_t *wire_put_varint(uint8_t *p, uint64_t value)
  * as uint64_t. */
 void wire_uint(struct wire *w, unsigned int field, uint64_t value);
 void wire_uint_always(struct wire *w, unsigned int field, uint64_t value);
+/* Omits zero, too. */
+void wire_fixed64(struct wire *w, unsigned int field, uint64_t value);
 void wire_bytes(struct wire *w, unsigned int field, const void *data, size_t n_bytes);
 /* A packed repeated field; nothing if n is 0. */
 void wire_packed(struct wire *w, unsigned int field, const uint64_t *values, size_t n);

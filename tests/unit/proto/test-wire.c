@@ -36,6 +36,11 @@ static void test_write(void)
 	wire_uint_always(&w, 1, 0);
 	tap_ok(is_hex(&w, "0800"), "unless requested");
 	w.n = 0;
+	wire_fixed64(&w, 3, 0x1122334455667788);
+	tap_ok(is_hex(&w, "198877665544332211"), "eight bytes, the lowest first");
+	w.n = 0;
+	wire_fixed64(&w, 3, 0);
+	tap_int((long long)w.n, 0, "zero of eight bytes is omitted");
 	wire_bytes(&w, 2, "testing", 7);
 	tap_ok(is_hex(&w, "120774657374696e67"), "bytes");
 	w.n = 0;
