@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/printable.h"
 #include "cmd/serve/serve-job.h"
+#include "cmd/smallfile.h"
 
 #include <microhttpd.h>
 
@@ -21,11 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define CLIENTS_MAX 200u
-#define FILE_MAX 65536
 #define TOKEN_MIN 16u
 
 /* How often connections are checked for their time. */
@@ -33,35 +32,12 @@
 
 /* ---- files of the options ------------------------------------------------------------ */
 
-/* The caller frees the text.  NULL with e set. */
-static char *read_text(const char *option, const char *path, bool is_secret, struct err *e)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		err_errno(e, errno, "%s: cannot read '%s'", option, path);
-		return NULL;
-	}
-	if (is_secret && (st.st_mode & 077)) {
-		err_set(e, EPERM, "%s: others can read '%s'", option, path);
-		err_hint(e, "chmod 600 %s", path);
-		return NULL;
-	}
-	char *text = S_ISREG(st.st_mode) ? calloc(1, FILE_MAX + 1) : NULL;
-	ssize_t n = text ? read(fd, text, FILE_MAX) : -1;
-	if (n > 0 && n < FILE_MAX)
-		return text;
-	err_set(e, EINVAL, "%s: '%s' is not a file of 1 to %d bytes", option, path, FILE_MAX - 1);
-	free(text);
-	return NULL;
-}
-
 /* The first line of the file. */
 static int read_token(struct serve *s, struct err *e)
 {
 	if (!s->opts.token_file)
 		return 0;
-	s->token = read_text("--token-file", s->opts.token_file, true, e);
+	s->token = smallfile_read("--token-file", s->opts.token_file, 077, e);
 	if (!s->token)
 		return e->code;
 	s->token[strcspn(s->token, "\r\n")] = '\0';
@@ -82,8 +58,8 @@ static int open_daemons(struct serve *s, struct err *e)
 		return err_set(e, ENOMEM, "libmicrohttpd cannot start");
 	if (!s->opts.tls_cert)
 		return 0;
-	CLEANUP_FREE char *cert = read_text("--tls-cert", s->opts.tls_cert, false, e);
-	CLEANUP_FREE char *key = cert ? read_text("--tls-key", s->opts.tls_key, true, e) : NULL;
+	CLEANUP_FREE char *cert = smallfile_read("--tls-cert", s->opts.tls_cert, 0, e);
+	CLEANUP_FREE char *key = cert ? smallfile_read("--tls-key", s->opts.tls_key, 077, e) : NULL;
 	if (!key)
 		return e->code;
 	s->tls = conns_daemon(s, cert, key);

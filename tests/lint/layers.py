@@ -67,6 +67,7 @@ ALLOWED = {
     "cmd/record": ["base", "cmd", "view/model", "view/table", "cprof.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h",
                    "cprof-names.h"],
     "cmd/report": ["base", "cmd", "view/model", "view/table", "view/html", "symbolize/elf/elfbias.h"],
+    "cmd/push": ["base", "cmd", "cmd/agent", "proto"],
     "cmd/serve": ["base", "cmd", "cmd/record", "cmd/snapshot", "view/model", "cprof.h", "cprof-events.h",
                   "cprof-snapshot.h"],
     "cmd/snapshot": ["base", "cmd", "cmd/record", "cprof.h", "cprof-snapshot.h"],

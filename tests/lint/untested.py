@@ -16,6 +16,7 @@ COVERED = {
     "cmd/report": ("tests/cli", SCRIPTS),
     "cmd/top": ("tests/live/top.sh", LIVE),
     "cmd/serve": ("tests/live/serve.sh", LIVE),
+    "cmd/push": ("tests/live/push.sh", "it needs a spool and a server"),
     "cmd/snapshot": ("tests/live/snapshot.sh", LIVE),
     "cmd/completion": ("tests/cli/completion.sh", SCRIPTS),
 }
