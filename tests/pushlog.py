@@ -9,6 +9,7 @@ An expression sees:
     ordered     they came in the order of their numbers
     missing(a, b)   how many of the numbers a to b were not taken
     lost        the sum of what the pusher has reported as lost
+    lost_total  what its last report says of all losses
     requests    the number of requests
     sums(t)     the sum of the sample type t over all profiles of services
     profiles    the profiles as dictionaries
@@ -31,11 +32,13 @@ def main():
     folder = sys.argv[1]
     log = [json.loads(line) for line in lines(folder, "log")]
     services = [p for p in log if p["service"] != "cprof-agent"]
+    reports = [p for p in log if p["service"] == "cprof-agent"]
     n = [int(p["n"]) for p in services if p["n"] is not None]
     seen = {
         "n": n, "once": len(set(n)) == len(n), "ordered": n == sorted(n),
         "missing": lambda a, b: len(set(range(a, b + 1)) - set(n)),
-        "lost": sum(sum(p["sums"]) for p in log if p["service"] == "cprof-agent"),
+        "lost": sum(p["sums"][p["types"].index("lost")] for p in reports),
+        "lost_total": reports[-1]["sums"][reports[-1]["types"].index("lost_total")] if reports else 0,
         "requests": len(lines(folder, "requests")),
         "sums": lambda t: sum(p["sums"][p["types"].index(t)] for p in services),
         "profiles": services, "refused": lines(folder, "refused"),

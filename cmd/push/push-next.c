@@ -19,7 +19,6 @@
 #include <sys/random.h>
 
 #define BATCH_BYTES_MAX ((size_t)1 << 20)
-#define REPORT_EVERY_NS (60 * UINT64_C(1000000000))
 
 struct batch {
 	struct push_item *item[PUSH_BATCH_MAX];
@@ -147,7 +146,7 @@ static void mark_reported(struct push *p)
 {
 	for (size_t i = 0; i < p->state.n_losses; i++)
 		p->state.loss[i].reported = p->state.loss[i].total;
-	p->report_start_ns = clock_now_ns(CLOCK_REALTIME);
+	p->state.reported_at_ns = clock_now_ns(CLOCK_REALTIME);
 }
 
 /* The fate of the batch is known. */
@@ -329,10 +328,10 @@ static enum push_step send_report(struct push *p, uint64_t now)
 	if (now < p->report_next_ns)
 		return PUSH_STEP_EMPTY;
 	read_counters(p);
-	p->report_next_ns = now + REPORT_EVERY_NS;
+	p->report_next_ns = now + PUSH_REPORT_EVERY_NS;
 	if (push_state_unreported(&p->state) == 0)
 		return PUSH_STEP_EMPTY;
-	b.item[0] = push_report_make(&p->state, p->report_start_ns, clock_now_ns(CLOCK_REALTIME));
+	b.item[0] = push_report_make(&p->state, p->start_ns, clock_now_ns(CLOCK_REALTIME));
 	if (!b.item[0])
 		return PUSH_STEP_EMPTY;
 	b.n = 1;

@@ -55,6 +55,7 @@ size_t push_state_print(const struct push_state *s, char text[PUSH_STATE_SLOT])
 	keyvalue_print_u64(to, "delivered", s->delivered);
 	keyvalue_print_u64(to, "delivered_bytes", s->delivered_bytes);
 	keyvalue_print_u64(to, "requests", s->requests);
+	keyvalue_print_u64(to, "reported_at_ns", s->reported_at_ns);
 	for (size_t i = 0; i < s->n_losses; i++)
 		fprintf(to, "loss.%s=%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->loss[i].name,
 			s->loss[i].total, s->loss[i].reported, s->loss[i].seen);
@@ -100,6 +101,7 @@ static bool parse_pair(struct push_state *s, const struct keyvalue *p)
 	const struct { const char *key; uint64_t *to; } number[] = {
 		{ "generation", &s->generation }, { "delivered", &s->delivered },
 		{ "delivered_bytes", &s->delivered_bytes }, { "requests", &s->requests },
+		{ "reported_at_ns", &s->reported_at_ns },
 		{ "report", &n }, { "cprof-push", &n },
 	};
 	if (strncmp(p->key, "loss.", 5) == 0)

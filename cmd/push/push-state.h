@@ -49,6 +49,7 @@ struct push_state {
 	int fd;              /* locked, so that there is one pusher; -1 when closed */
 	uint64_t generation;
 	uint64_t delivered, delivered_bytes, requests;
+	uint64_t reported_at_ns;   /* CLOCK_REALTIME of the last report; 0: none yet */
 	struct push_loss loss[PUSH_LOSSES_MAX];
 	size_t n_losses;
 	enum push_batch batch;

@@ -74,6 +74,15 @@ static int open_http(struct push *p, struct err *e)
 	return p->http ? 0 : -EINVAL;
 }
 
+/* A pusher that is started again and again makes no more reports than one that stays. */
+static uint64_t first_report_ns(const struct push *p)
+{
+	uint64_t age = p->start_ns - p->state.reported_at_ns;
+	if (p->opts.is_once || p->state.reported_at_ns > p->start_ns || age > PUSH_REPORT_EVERY_NS)
+		return 0;
+	return clock_monotonic_ns() + PUSH_REPORT_EVERY_NS - age;
+}
+
 static int open_push(struct push *p, struct err *e)
 {
 	int r = open_signals(p, e);
@@ -86,7 +95,8 @@ static int open_push(struct push *p, struct err *e)
 	if (r == 0)
 		r = open_http(p, e);
 	open_notify(p);
-	p->report_start_ns = clock_now_ns(CLOCK_REALTIME);
+	p->start_ns = clock_now_ns(CLOCK_REALTIME);
+	p->report_next_ns = first_report_ns(p);
 	return r;
 }
 

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PUSH_REPORT_EVERY_NS (60 * UINT64_C(1000000000))
+
 struct push {
 	struct push_opts opts;
 	struct push_spool spool;
@@ -23,7 +25,7 @@ struct push {
 	size_t n_alone;              /* so many profiles are sent one at a time */
 	uint64_t dropped_told_ns;    /* when dropped profiles were last mentioned; 0: never */
 	uint64_t report_next_ns;     /* losses are reported from then on */
-	uint64_t report_start_ns;    /* CLOCK_REALTIME: what the next report is about */
+	uint64_t start_ns;           /* CLOCK_REALTIME of the start */
 	int signal_fd, notify_fd;
 	bool stops;                  /* SIGINT or SIGTERM has come */
 	bool hurries;                /* SIGHUP has: try again at once */
@@ -45,9 +47,9 @@ enum push_step push_next(struct push *p);
 /* Records that the batch is being sent; ctx is the pusher.  False: the state cannot be written. */
 bool push_begin(void *ctx);
 
-/* A profile of the losses that were not reported, as a service of its own; NULL if out of
- * memory. */
-struct push_item *push_report_make(const struct push_state *s, uint64_t start_ns, uint64_t end_ns);
+/* A profile of the losses that were not reported, as a service of its own; NULL if out of memory.
+ * Its time is that of the last report, or of our start. */
+struct push_item *push_report_make(const struct push_state *s, uint64_t start_ns, uint64_t now_ns);
 
 /* Prints "cprof push: text" unless --quiet. */
 void push_say(const struct push *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -171,7 +171,7 @@ kill -TERM "$pusher"
 wait "$pusher"
 is $? 0 'SIGTERM ends it'
 push "$(to)"
-taken 'what the recorder has lost is reported, once' 'lost == 10'
+taken 'what the recorder has lost is reported, once' 'lost == lost_total == 10'
 push "$(to)"
 taken 'and not again' 'lost == 10'
 run "$CPROF" push --spool spool.keep --state state.keep --format pyroscope "$(to)" --timeout 0
