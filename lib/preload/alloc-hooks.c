@@ -14,10 +14,12 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 #define BOOT_BYTES 65536u
+#define PAGE_MIN 4096u         /* at most a page of this machine */
 
 static void *boot_malloc(size_t n);
 static void *boot_calloc(size_t n, size_t each);
@@ -99,9 +101,39 @@ static void *realloc_if_real(void *block, size_t n)
 	return fresh;
 }
 
+static void *(*next_malloc)(size_t);
+static bool was_called;
+
+static void *note_call(size_t n)
+{
+	was_called = true;
+	return next_malloc(n);
+}
+
+/* A program that is not position-independent may have a jump to a function as the function's
+ * address, for itself and for all libraries. */
+static bool is_jump_to_own(void *(*program_malloc)(size_t))
+{
+	Dl_info in;
+	if (!dladdr((void *)program_malloc, &in) ||
+	    (uintptr_t)in.dli_fbase != getauxval(AT_PHDR) / PAGE_MIN * PAGE_MIN)
+		return false;
+	real.malloc = note_call;
+	void *block = program_malloc(1);
+	if (was_called)
+		next_free(block);
+	return was_called;
+}
+
+static bool is_shadowed(void)
+{
+	void *(*program_malloc)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+	return program_malloc != (void *(*)(size_t))own_malloc && !is_jump_to_own(program_malloc);
+}
+
 static void look_up(void)
 {
-	void *(*next_malloc)(size_t) = (void *(*)(size_t))next("malloc");
+	next_malloc = (void *(*)(size_t))next("malloc");
 	real.posix_memalign = (int (*)(void **, size_t, size_t))next("posix_memalign");
 	real.aligned_alloc = (void *(*)(size_t, size_t))next("aligned_alloc");
 	real.memalign = (void *(*)(size_t, size_t))next("memalign");
@@ -110,11 +142,11 @@ static void look_up(void)
 	real.calloc = (void *(*)(size_t, size_t))next("calloc");
 	next_free = (void (*)(void *))next("free");
 	next_realloc = (void *(*)(void *, size_t))next("realloc");
+	if (is_shadowed())
+		alloc_ring_set_shadowed();
 	real.malloc = next_malloc;
 	real.free = boot_used ? free_if_real : next_free;
 	real.realloc = boot_used ? realloc_if_real : next_realloc;
-	if (dlsym(RTLD_DEFAULT, "malloc") != (const void *)own_malloc)
-		alloc_ring_set_shadowed();
 }
 
 /* Once.  The environment has the profiler's ring. */

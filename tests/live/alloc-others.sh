@@ -89,6 +89,30 @@ for name in libjemalloc.so.2 libtcmalloc.so.4; do
 	like err 'calls another malloc' "$name before the library: a warning"
 done
 
+# the address of malloc is that of a jump in the program
+cat >address.c <<'END'
+#include <stdlib.h>
+void *hold(void);
+int main(void)
+{
+	void *(*volatile allocate)(size_t) = malloc;
+	void *block = allocate(1);
+	free(block);
+	for (int i = 0; i < 20; i++)
+		if (!hold())
+			return 1;
+	return 0;
+}
+END
+if cc -g -O1 -fno-pic -no-pie -o address.keep address.c hold.c 2>err; then
+	run "$CPROF" record --heap=end -c 4096 -o n.pb.gz -- ./address.keep
+	is "$status" 0 'a program at a fixed address: recorded'
+	unlike err 'another malloc' 'a program at a fixed address: it calls our malloc'
+	all_counted 'a program at a fixed address: all blocks' n.pb.gz
+else
+	skip 'a program at a fixed address' 'cannot be built here'
+fi
+
 cc -g -O1 -shared -fPIC -o libhold.so hold.c && cc -g -O1 -o opener.keep opener.c -ldl
 run "$CPROF" record --heap=end -c 4096 -o d.pb.gz -- ./opener.keep ./libhold.so
 is "$status" 0 'a library that is unloaded: recorded'
