@@ -143,6 +143,12 @@ static void keep_files(struct recording *rec)
 	VEC_FREE(&names);
 }
 
+/* From now on a signal ends the program at once; no file remains. */
+static void abort_on_signals(const struct recording *rec)
+{
+	signals_abort_on(rec->files.unfinished, rec->files.n_events);
+}
+
 static int write_files(struct recording *rec, struct err *e)
 {
 	struct recordfiles *f = &rec->files;
@@ -152,11 +158,12 @@ static int write_files(struct recording *rec, struct err *e)
 		f->quiet = rec->opts.quiet;
 		f->is_part = rec->parts.n_written;
 		partwriter_stamp(&rec->parts, rec->recorder, stamp);
+		signals_hold();  /* a file that is being opened could not be removed */
 		int r = recordfiles_open(f, rec->recorder, rec->opts.output, stamp, e);
 		if (r < 0)
 			return r;
 	}
-	signals_abort_on(f->unfinished, f->n_events);
+	abort_on_signals(rec);
 	int r = recordfiles_write(f, rec->recorder, e);
 	/* The earlier files may have all the samples: an empty last one is not a failure. */
 	if (r == -ENODATA && f->is_part)
@@ -255,6 +262,7 @@ static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 	r = recordloop_run(rec, e);
 	if (r < 0)
 		return r;
+	abort_on_signals(rec);  /* the rest of the records, and of files with JIT code, takes time */
 	if (rec->launch.ended && targetopts_records_command(&rec->opts.target))
 		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
 	return cprof_recorder_stop(rec->recorder, e);

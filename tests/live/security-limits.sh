@@ -122,6 +122,48 @@ done
 profile 'and its samples are there' p.pb.gz 'total > 0'
 like err 'names of JIT code were not read completely' 'what was not read is reported'
 
+rm -f p.pb.gz
+start growing
+kill -TERM "$cprof_pid"
+check 'the last read of that map does not block a second signal' "$PYTHON" - "$cprof_pid" <<'PYTHON'
+import os, signal, sys
+proc = "/proc/%s/" % sys.argv[1]
+
+
+def reads_map():
+    for fd in os.listdir(proc + "fd"):
+        try:
+            if "/perf-" in os.readlink(proc + "fd/" + fd):
+                return True
+        except FileNotFoundError:
+            pass
+    return False
+
+
+def blocks_term():
+    with open(proc + "status") as status:
+        mask = [line for line in status if line.startswith("SigBlk")][0].split()[1]
+    return int(mask, 16) >> signal.SIGTERM - 1 & 1
+
+
+def has_ended():
+    with open(proc + "stat") as stat:
+        return stat.read().rpartition(") ")[2][0] in "XZ"
+
+
+try:
+    while blocks_term() or not reads_map():
+        if has_ended():
+            sys.exit("it ended before")
+except (OSError, IndexError):
+    sys.exit("it ended before")
+PYTHON
+kill -TERM "$cprof_pid"
+end_cprof
+is "$status" 143 'which ends it'
+no_files 'and leaves no file'
+stop_target
+
 start sparse
 ends INT 'a sparse perf map of 8 TiB'
 stop_target
