@@ -130,6 +130,11 @@ profile 'the age of blocks in use' a.pb.gz \
 	"sum(s[1][5] for s in p.samples if s[2]['bytes'] == 1 << 20) == 1 << 20" \
 	"all(s[1][3] == 0 for s in p.samples if 'age' not in s[2])" "cum('by_calloc') > 0.5"
 
+run "$CPROF" record --heap=end -c 4096 -o b.pb.gz -- "$PROG/allocs" labels
+profile 'labels are those that the thread had when it allocated' b.pb.gz \
+	"all(s[2].get('request') == 'checkout' for s in p.samples if s[2]['bytes'] == 2 << 20)" \
+	"all('request' not in s[2] for s in p.samples if s[2]['bytes'] == 1 << 20)" "count('by_calloc') == 1"
+
 # what cannot be recorded
 background "$PROG/sleeper"
 refused 1 'no process has libcprof-alloc.so' 'a process without the library' \

@@ -6,10 +6,12 @@
  *	children      a forked child frees its copies and gets others
  *	peak          holds most in between: 2, 3 and 4 MiB of three functions; all are freed
  *	ages          a block of 1 MiB, two seconds later one of 2 MiB
+ *	labels        two blocks at different times, with the label request=checkout in between
  *	forks N       small blocks between N forks, and in each child; prints their bytes
  *	server        leaks slowly under much churn, until it is killed
  */
 #include "cprof-alloc.h"
+#include "cprof-labels.h"
 #include "prog.h"
 
 #include <malloc.h>
@@ -169,6 +171,21 @@ static void run_peak(void)
 	thread_frees(NULL);
 }
 
+static void wait_a_little(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+}
+
+static void run_labels(void)
+{
+	by_malloc();
+	wait_a_little();
+	cprof_label_set("request", "checkout");
+	wait_a_little();
+	by_calloc();
+	wait_a_little();
+}
+
 /* ---- a server ------------------------------------------------------------------------------- */
 
 NOINLINE static void handle(size_t n_bytes)
@@ -241,10 +258,14 @@ int main(int argc, char **argv)
 		by_calloc();
 		return 0;
 	}
+	if (strcmp(mode, "labels") == 0) {
+		run_labels();
+		return 0;
+	}
 	if (strcmp(mode, "forks") == 0 && argc > 2)
 		return run_forks(atoi(argv[2]));
 	if (strcmp(mode, "server") == 0)
 		run_server();
-	fputs("usage: allocs sites SCALE|forks N|held|freed|children|peak|ages|server\n", stderr);
+	fputs("usage: allocs sites SCALE|forks N|held|freed|children|peak|ages|labels|server\n", stderr);
 	return 64;
 }
