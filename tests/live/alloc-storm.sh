@@ -1,0 +1,26 @@
+#!/bin/sh
+# --heap of a program that allocates in signal handlers, destructors of threads, and children of fork
+# and vfork, with a sample every few blocks: it is not disturbed, and nothing is in use at its end.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+source=$CPROF_SOURCE_ROOT/tests/prog/allocstorm.c
+cc -g -O1 -D_GNU_SOURCE -pthread -o storm.keep "$source" &&
+	cc -g -O2 -D_GNU_SOURCE -fno-builtin -DALLOCATOR -shared -fPIC -o libsafe.so "$source" ||
+	skip_all 'no compiler'
+# the program's malloc, after the library
+export LD_PRELOAD="$PWD/libsafe.so"
+storm() {
+	run timeout 100 "$CPROF" record --heap=end -c "$1" --call-graph dwarf,2048 -o s.pb.gz -- ./storm.keep
+	is "$status" 0 "a sample in $1 bytes: recorded"
+	is "$(cat out)" 'done, interrupted' "a sample in $1 bytes: the program is not disturbed"
+	profile "a sample in $1 bytes: all parts of the program" s.pb.gz "count('on_signal') > 0" \
+		"count('at_exit_of_thread') > 0" "count('run_children') > 0"
+}
+storm 64
+storm 4096
+if grep -q 'freed blocks lost' err; then
+	skip 'nothing is in use at the end' 'a sample was lost'
+else
+	profile 'nothing is in use at the end' s.pb.gz "cum('use') == 0" "cum('run_thread') == 0"
+fi
+finish
