@@ -7,6 +7,7 @@
  */
 
 #include "cprof-alloc.h"
+#include "preload/alloc-program.h"
 #include "preload/alloc-sampler.h"
 
 #include <dlfcn.h>
@@ -131,6 +132,17 @@ static bool is_shadowed(void)
 	return program_malloc != (void *(*)(size_t))own_malloc && !is_jump_to_own(program_malloc);
 }
 
+/* Has the next library with malloc(3) an operator new, too, and the program uses it?  The C++
+ * library's own would call malloc(3). */
+static bool has_other_new(void)
+{
+	Dl_info of_new, of_malloc;
+	void *new = next("_Znwm");
+	return new && dladdr(new, &of_new) && dladdr((void *)next_malloc, &of_malloc) &&
+	       of_new.dli_fbase == of_malloc.dli_fbase &&
+	       (alloc_program_refers_to("_Znwm") || alloc_program_refers_to("_Znam"));
+}
+
 static void look_up(void)
 {
 	next_malloc = (void *(*)(size_t))next("malloc");
@@ -144,6 +156,8 @@ static void look_up(void)
 	next_realloc = (void *(*)(void *, size_t))next("realloc");
 	if (is_shadowed())
 		alloc_ring_set_shadowed();
+	if (has_other_new())
+		alloc_ring_set_other_new();
 	real.malloc = next_malloc;
 	real.free = boot_used ? free_if_real : next_free;
 	real.realloc = boot_used ? realloc_if_real : next_realloc;

@@ -51,8 +51,10 @@ bool alloc_ring_put_alloc(const struct alloc_ring_block *b);
 /* id: ALLOCFORMAT_FREE or _RESTORE. */
 void alloc_ring_put_free(const void *block, enum allocformat_id id, uint64_t time_ns);
 
-/* The library is not the one whose malloc(3) the program calls. */
+/* The library is not the one whose malloc(3) the program calls; or operator new does not call
+ * malloc(3).  Before alloc_ring_open. */
 void alloc_ring_set_shadowed(void);
+void alloc_ring_set_other_new(void);
 
 #pragma GCC visibility pop
 

@@ -168,8 +168,10 @@ static bool use_profilers(void)
 		ring_fd = fd;
 		announce(fd);
 		alloc_ringmap_data();
-		if (alloc_ring_registry.is_shadowed)
+		if (alloc_ring_registry.unseen & ALLOCFORMAT_MALLOC)
 			__atomic_fetch_add(&own->n_shadowed, 1, __ATOMIC_RELAXED);
+		if (alloc_ring_registry.unseen & ALLOCFORMAT_NEW)
+			__atomic_fetch_add(&own->n_other_new, 1, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&own->n_users, 1, __ATOMIC_RELAXED);
 		ring_fd = -1;
 	}
@@ -206,5 +208,10 @@ void alloc_ring_open(void)
 
 void alloc_ring_set_shadowed(void)
 {
-	alloc_ring_registry.is_shadowed = 1;
+	alloc_ring_registry.unseen |= ALLOCFORMAT_MALLOC;
+}
+
+void alloc_ring_set_other_new(void)
+{
+	alloc_ring_registry.unseen |= ALLOCFORMAT_NEW;
 }

@@ -31,10 +31,15 @@
 #define ALLOCFORMAT_RING_VARIABLE "CPROF_ALLOC_RING"
 #define ALLOCFORMAT_MEAN_VARIABLE "CPROF_ALLOC_MEAN"
 
+enum allocformat_unseen {
+	ALLOCFORMAT_MALLOC = 1,    /* another library before this one has the program's malloc */
+	ALLOCFORMAT_NEW = 2,       /* the allocator's operator new does not call malloc */
+};
+
 struct allocformat_registry {
 	uint64_t magic;            /* ALLOCFORMAT_MAGIC once the rest is valid */
 	int32_t fd;                /* the memfd in this process; -1: none */
-	uint32_t is_shadowed;      /* another library before this one has the program's malloc */
+	uint32_t unseen;           /* calls of the program that the library does not see */
 	uint64_t device, inode;    /* of the memfd */
 };
 
@@ -62,8 +67,7 @@ struct allocformat_head {
 	uint64_t n_lost_allocs, n_lost_frees;  /* the ring was full, or busy for too long */
 	uint64_t n_untracked;      /* sampled blocks whose end will not be known */
 	uint64_t known_tail;       /* what the library has last seen of the tail */
-	uint32_t n_shadowed;       /* of n_users: whose malloc another library has */
-	uint32_t reserved_2;
+	uint32_t n_shadowed, n_other_new;  /* of n_users: with ALLOCFORMAT_MALLOC, with _NEW */
 };
 
 enum allocformat_id {

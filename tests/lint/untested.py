@@ -146,6 +146,7 @@ COVERED.update({
     "symbolize/runtime/python-glue": (UNIT + "symbolize/runtime/test-python-program.c", "a list of names"),
     "lib/labels/appprocess": (UNIT + "labels/test-applabels.c", THROUGH),
     "lib/preload/alloc-hooks": ("tests/live/alloc.sh", "real programs call its functions"),
+    "lib/preload/alloc-program": ("tests/live/alloc-others.sh", "it reads the program that has loaded it"),
     "lib/preload/alloc-ring": ("tests/live/alloc.sh", "real programs write their samples"),
     "lib/preload/alloc-ringmap": ("tests/live/alloc.sh", "real programs map its memory"),
     "lib/preload/alloc-sampler": ("tests/live/alloc.sh", "the bytes of real programs are compared with the truth"),

@@ -73,6 +73,17 @@ done
 
 sanitizer gcc leak
 
+cat >new.cc <<'END'
+int main()
+{
+	static char *volatile kept;
+	for (int i = 0; i < 20; i++)
+		kept = new char[1 << 20];
+	return !kept;
+}
+END
+c++ -g -O1 -o new.keep new.cc 2>err || rm -f new.keep
+
 # the library before another allocator, as cprof has it, and after it
 for name in libjemalloc.so.2 libtcmalloc.so.4; do
 	other=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p | sed -n "s|.*x86-64.* => \(.*/$name\)$|\1|p" | head -n 1)
@@ -82,9 +93,14 @@ for name in libjemalloc.so.2 libtcmalloc.so.4; do
 	fi
 	export LD_PRELOAD="$other"
 	run "$CPROF" record --heap=end -c 4096 -o j.pb.gz -- ./plain.keep
-	unset LD_PRELOAD
 	is "$status" 0 "$name after the library: recorded"
 	all_counted "$name after the library: all blocks" j.pb.gz
+	unlike err 'operator new' "$name: no warning for a program in C"
+	if [ -x new.keep ]; then
+		run "$CPROF" record --heap=end -c 4096 -o j.pb.gz -- ./new.keep
+		like err 'has its own operator new' "$name: a warning for a program in C++"
+	fi
+	unset LD_PRELOAD
 	run "$CPROF" record --heap -c 4096 -o k.pb.gz -- env LD_PRELOAD="$other:$LIB" ./plain.keep
 	like err 'calls another malloc' "$name before the library: a warning"
 done

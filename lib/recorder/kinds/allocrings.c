@@ -162,8 +162,10 @@ static bool search_process(struct allocrings *a, uint32_t pid, uint64_t addr)
 	if (r.magic != ALLOCFORMAT_MAGIC)
 		return false;
 	a->stats.n_processes++;
-	a->stats.n_shadowed += r.is_shadowed != 0;
-	if ((is_known(a, pid, &r) || open_ring(a, pid, &r)) && !r.is_shadowed)
+	bool is_shadowed = r.unseen & ALLOCFORMAT_MALLOC;
+	a->stats.n_shadowed += is_shadowed;
+	a->stats.n_other_new += (r.unseen & ALLOCFORMAT_NEW) != 0;
+	if ((is_known(a, pid, &r) || open_ring(a, pid, &r)) && !is_shadowed)
 		idmap_put(&a->seeing, pid, a);
 	return true;
 }
@@ -209,7 +211,8 @@ void allocrings_explain(struct allocrings *a)
 {
 	const struct allocrings_stats *s = &a->stats;
 	bool is_shadowed = allocrings_any_shadowed(a);
-	if (a->is_explained || !(s->n_busy + s->n_denied + s->n_no_ring || is_shadowed))
+	bool has_new = s->n_other_new || (a->commands && a->commands->head->n_other_new);
+	if (a->is_explained || !(s->n_busy + s->n_denied + s->n_no_ring || is_shadowed || has_new))
 		return;
 	a->is_explained = true;
 	if (s->n_busy)
@@ -223,6 +226,9 @@ void allocrings_explain(struct allocrings *a)
 	if (is_shadowed)
 		log_line(a->log, LOG_WARN, "a process calls another malloc than that of "
 			 "libcprof-alloc.so: its own, or of a library before ours in LD_PRELOAD");
+	else if (has_new)
+		log_line(a->log, LOG_WARN, "the allocator of a process has its own operator new: "
+			 "only calls of malloc and its relatives are counted");
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ struct allocrings_stats {
 	uint32_t n_no_ring;        /* that have closed the descriptor, or could not make one */
 	uint32_t n_busy;           /* that another profiler records */
 	uint32_t n_shadowed;       /* whose malloc is that of a library before ours */
+	uint32_t n_other_new;      /* whose operator new is that of their allocator */
 	uint32_t n_bad;            /* that wrote something else into their ring */
 	struct allocring_losses lost;  /* of rings that were closed */
 };
