@@ -1,6 +1,7 @@
 /*
- * cprof symbolize: adds names to a profile that was written without them, from files with the same
- * build ids.  Without -o the complete new profile replaces the old one.
+ * cprof symbolize: adds names to profiles that were written without them, from files with the same
+ * build ids.  Without -o the complete new profile replaces the old one.  Of many profiles, all
+ * addresses are collected first, so that each file is opened once.
  */
 
 #include "base/err.h"
@@ -14,6 +15,7 @@
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/outputs.h"
+#include "cmd/pathlist.h"
 #include "cmd/printable.h"
 #include "cprof-losses.h"
 #include "cprof-names.h"
@@ -25,14 +27,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_SYMFS = 256, OPT_DEBUG_DIR };
+enum { OPT_SYMFS = 256, OPT_DEBUG_DIR, OPT_FILES_FROM, OPT_SKIP_BAD };
+
+#define SKIPPED_SHOWN_MAX 5u
 
 struct symbolize {
 	struct cprof_symbolize_config config;
 	VEC(const char *) debug_dirs;
-	const char *output_name;
+	const char *output_name, *files_from;
+	struct pathlist paths;
 	struct filemode mode;
-	bool quiet, verbose;
+	bool quiet, verbose, skips_bad;
+	size_t n_skipped;
+	struct cprof_symbolizer *many;
+	const char *writes;            /* of many: the profile that is being written */
 	struct log log;
 	struct cprof_symbolize_stats stats;
 };
@@ -44,13 +52,40 @@ static const struct argp_option options[] = {
 	  "Also look for programs and debug information by build id in DIR (repeatable)", 1 },
 	LIMITOPTS_SYMBOL_TIMEOUT_ROW("10s", 1),
 
-	{ NULL, 0, NULL, 0, "Output:", 2 },
-	{ "output", 'o', "FILE", 0, "Where to write; default: FILE itself; - for stdout", 2 },
-	FILEMODE_ROW(2),
-	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
-	{ "verbose", 'v', NULL, 0, "Explain which files were used, and why not others", 2 },
+	{ NULL, 0, NULL, 0, "Many profiles:", 2 },
+	{ "files-from", OPT_FILES_FROM, "LIST", 0,
+	  "Also the profiles in LIST, one a line or separated by NULs; - for stdin", 2 },
+	{ "skip-bad", OPT_SKIP_BAD, NULL, 0,
+	  "Leave profiles that cannot be read or written as they are, and count them", 2 },
+
+	{ NULL, 0, NULL, 0, "Output:", 3 },
+	{ "output", 'o', "FILE", 0, "Where to write; default: FILE itself; - for stdout", 3 },
+	FILEMODE_ROW(3),
+	{ "quiet", 'q', NULL, 0, "Print errors only", 3 },
+	{ "verbose", 'v', NULL, 0, "Explain which files were used, and why not others", 3 },
 	{ 0 }
 };
+
+static bool is_one(const struct symbolize *s)
+{
+	return s->paths.path.n == 1 && !s->files_from;
+}
+
+static void check_end(struct symbolize *s, struct argp_state *state)
+{
+	if (s->paths.path.n == 0 && !s->files_from)
+		argp_error(state, "no FILE given");
+	if (!is_one(s) && s->output_name)
+		argp_error(state, "-o is for one FILE; several are replaced");
+	if (is_one(s) && s->skips_bad)
+		argp_error(state, "--skip-bad is for several FILEs");
+	if (is_one(s))
+		s->config.path = s->paths.path.v[0];
+	filemode_check(&s->mode, state, s->output_name ? s->output_name
+				      : is_one(s) ? s->config.path : "");
+	if (s->quiet && s->verbose)
+		argp_error(state, "-q and -v exclude each other");
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -68,18 +103,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': s->quiet = true; break;
 	case 'v': s->verbose = true; break;
 	case FILEMODE_KEY: filemode_parse(&s->mode, state, arg); break;
+	case OPT_FILES_FROM:
+		if (s->files_from)
+			argp_error(state, "second --files-from");
+		s->files_from = arg;
+		break;
+	case OPT_SKIP_BAD: s->skips_bad = true; break;
 	case ARGP_KEY_ARG:
-		if (s->config.path)
-			argp_error(state, "more than one FILE");
-		s->config.path = arg;
+		if (!VEC_PUSH(&s->paths.path, arg))
+			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
 		break;
-	case ARGP_KEY_END:
-		if (!s->config.path)
-			argp_error(state, "no FILE given");
-		filemode_check(&s->mode, state, s->output_name ? s->output_name : s->config.path);
-		if (s->quiet && s->verbose)
-			argp_error(state, "-q and -v exclude each other");
-		break;
+	case ARGP_KEY_END: check_end(s, state); break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
@@ -89,8 +123,8 @@ static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 }, { 
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "FILE",
-	.doc = "Add missing names to a profile, from files with the same build ids.",
+	.args_doc = "FILE...",
+	.doc = "Add missing names to profiles, from files with the same build ids.",
 	.children = children,
 };
 
@@ -135,6 +169,86 @@ static int symbolize_file(struct symbolize *s, struct err *e)
 	return 0;
 }
 
+/* ---- many profiles ------------------------------------------------------------------- */
+
+static int write_one(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
+		     void *ctx, struct err *e)
+{
+	struct symbolize *s = what;
+	return cprof_symbolizer_write(s->many, s->writes, write, ctx, e);
+}
+
+/* A failure of one profile; it is left out, or ends the program. */
+static int failed(struct symbolize *s, const char **path, struct err *e)
+{
+	if (!s->skips_bad)
+		return e->code;
+	if (s->n_skipped++ < SKIPPED_SHOWN_MAX && !s->quiet) {
+		fputs("cprof symbolize: left out: ", stderr);
+		printable_text(stderr, e->what);
+		fputc('\n', stderr);
+	}
+	*path = NULL;
+	*e = (struct err){ 0 };
+	return 0;
+}
+
+static int collect_all(struct symbolize *s, struct err *e)
+{
+	for (size_t i = 0; i < s->paths.path.n; i++) {
+		const char **path = &s->paths.path.v[i];
+		int r = cprof_symbolizer_collect(s->many, *path, e);
+		if (r < 0 && (r == -ENOMEM || failed(s, path, e) < 0))
+			return r;
+	}
+	return cprof_symbolizer_resolve(s->many, e);
+}
+
+/* Each profile is replaced when it is complete, with the permissions that it has. */
+static int write_all(struct symbolize *s, size_t *ret_n, struct err *e)
+{
+	for (size_t i = 0; i < s->paths.path.n; i++) {
+		const char **path = &s->paths.path.v[i];
+		struct filemode mode = s->mode;
+		if (!*path)
+			continue;
+		s->writes = *path;
+		filemode_add_inputs(&mode, path, 1);
+		int r = outputs_write(&(struct outputs){ *path, true, write_one, s }, 1, &mode, e);
+		if (r < 0 && failed(s, path, e) < 0)
+			return r;
+		*ret_n += r == 0;
+	}
+	return 0;
+}
+
+static int symbolize_many(struct symbolize *s, struct err *e)
+{
+	char text[64];
+	size_t n = 0;
+	int r = s->files_from ? pathlist_read(&s->paths, s->files_from, e) : 0;
+	if (r == 0 && s->paths.path.n == 0)
+		r = err_set(e, EINVAL, "the list '%s' names no files", s->files_from);
+	if (r == 0)
+		r = cprof_symbolizer_new(&s->config, &s->many, e);
+	if (r == 0)
+		r = collect_all(s, e);
+	if (r == 0)
+		r = write_all(s, &n, e);
+	if (r < 0)
+		return r;
+	if (n == 0)
+		return err_set(e, EINVAL, "none of the files could be named");
+	cprof_symbolizer_stats(s->many, &s->stats);
+	snprintf(text, sizeof(text), "%zu profile%s", n, n == 1 ? "" : "s");
+	if (!s->quiet)
+		print_summary(&s->stats, text);
+	if (s->n_skipped && !s->quiet)
+		fprintf(stderr, "cprof symbolize: %zu of %zu profiles are left as they were\n",
+			s->n_skipped, s->paths.path.n);
+	return 0;
+}
+
 static int run_symbolize(int argc, char **argv)
 {
 	struct symbolize s = { .log = { .line = cmd_log_line, .ctx = (void *)"symbolize" } };
@@ -148,15 +262,17 @@ static int run_symbolize(int argc, char **argv)
 	s.config.log = &s.log;
 	char *cache_dir = cachedir_path();
 	s.config.cache_dir = cache_dir;
-	int r = symbolize_file(&s, &e);
+	int r = is_one(&s) ? symbolize_file(&s, &e) : symbolize_many(&s, &e);
+	cprof_symbolizer_free(s.many);
 	free(cache_dir);
+	pathlist_done(&s.paths);
 	VEC_FREE(&s.debug_dirs);
 	return r < 0 ? cmd_fail("symbolize", &e) : 0;
 }
 
 const struct cmd cmd_symbolize = {
 	.name = "symbolize",
-	.help = "add missing names to a profile",
+	.help = "add missing names to profiles",
 	.argp = &argp,
 	.run = run_symbolize,
 };

@@ -16,7 +16,7 @@
 struct log;
 
 struct cprof_symbolize_config {
-	const char *path;              /* the profile */
+	const char *path;              /* the profile, for cprof_symbolize */
 	const char *symfs;             /* folder with the files below it; NULL: / */
 	const char *const *debug_dir;  /* folders with files by build id, besides /usr/lib/debug */
 	size_t n_debug_dirs;
@@ -43,5 +43,24 @@ struct cprof_symbolize_stats {
 int cprof_symbolize(const struct cprof_symbolize_config *config,
 		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		    struct cprof_symbolize_stats *ret_stats, struct cprof_error *e);
+
+/*
+ * Many profiles with the same files.  Addresses of all profiles are collected, then each file is
+ * opened once, then all profiles are written.  config->path and data are not used; what config
+ * points to must stay valid.
+ */
+struct cprof_symbolizer;
+
+int cprof_symbolizer_new(const struct cprof_symbolize_config *config,
+			 struct cprof_symbolizer **ret, struct cprof_error *e);
+void cprof_symbolizer_free(struct cprof_symbolizer *s);
+int cprof_symbolizer_collect(struct cprof_symbolizer *s, const char *path, struct cprof_error *e);
+int cprof_symbolizer_resolve(struct cprof_symbolizer *s, struct cprof_error *e);
+/* Reads the profile again.  Addresses that were not collected get no names. */
+int cprof_symbolizer_write(const struct cprof_symbolizer *s, const char *path,
+			   int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+			   struct cprof_error *e);
+/* Of all profiles: addresses and files that are in several of them count once. */
+void cprof_symbolizer_stats(const struct cprof_symbolizer *s, struct cprof_symbolize_stats *ret);
 
 #endif

@@ -90,6 +90,8 @@ COVERED.update({
     "symbolize/runtime/hotspot-tables": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "symbolize/runtime/hotspot-unloads": (UNIT + "symbolize/runtime/test-hotspot-code.c", PART),
     "lib/stack/stack-args": (UNIT + "engine/test-waits-locks.c", THROUGH),
+    "lib/profile/offline-files": ("tests/live/symbolize.sh", PART),
+    "lib/profile/offline-names": ("tests/live/symbolize.sh", PART),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
     "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),
     "lib/engine/wakees": (UNIT + "engine/test-waitcount.c", THROUGH),

@@ -132,4 +132,39 @@ if cc -O1 -fno-inline -gz -g -o many.keep many.keep.c 2>err && readelf -t many.k
 else
 	skip 'the cache of compressed sections' 'needs a compiler that compresses debug information'
 fi
+
+# A fleet: each file is read once, whatever the number of profiles, and the result is the same.
+mkdir fleet
+for i in 1 2 3 4 5 6; do
+	"$CPROF" record -q -e cpu-clock --no-symbols -o "fleet/$i.pb.gz" -- "$PROG/inlines" $((i * 4))
+	cp "fleet/$i.pb.gz" "fleet/$i.alone"
+	"$CPROF" symbolize -q "fleet/$i.alone"
+done
+chmod 640 fleet/3.pb.gz
+ls fleet/*.pb.gz >list.keep
+run "$CPROF" symbolize -v --files-from list.keep
+is "$status" 0 'symbolize --files-from'
+like err '6 profiles' 'cprof reports the number of profiles'
+is "$(grep -c "/inlines'.*debug information" err)" 1 'their program is read once'
+same=0
+for i in 1 2 3 4 5 6; do
+	cmp "fleet/$i.pb.gz" "fleet/$i.alone" && same=$((same + 1))
+done
+is "$same" 6 'each is the same as if it were named alone'
+is "$(stat -c %a fleet/3.pb.gz)" 640 'permissions stay'
+"$CPROF" record -q -e cpu-clock --no-symbols -o fleet/1.pb.gz -- "$PROG/inlines" 60
+echo 'not a profile' >fleet/2.pb.gz
+run "$CPROF" symbolize --files-from list.keep
+is "$status" 1 'a bad profile ends it'
+profile 'before any is replaced' fleet/1.pb.gz \
+	"not any(l.lines for l in p.locations.values() if l.mapping and l.mapping.file.endswith('/inlines'))"
+run "$CPROF" symbolize --files-from list.keep --skip-bad
+is "$status" 0 'symbolize --skip-bad'
+like err '1 of 6 profiles are left as they were' 'it is counted'
+is "$(cat fleet/2.pb.gz)" 'not a profile' 'it is left as it was'
+profile 'the others are named' fleet/1.pb.gz "path('innermost', 'middle', 'outermost', 'main') > 0.3"
+run sh -c "printf '' | \"$CPROF\" symbolize --files-from -"
+is "$status" 1 'an empty list'
+rm -r fleet
+
 finish
