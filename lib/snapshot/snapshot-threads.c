@@ -104,8 +104,8 @@ static void label_call(struct take *t, const struct threadscan_thread *thread)
 /* A thread that moves all the time may be read so often until it does not. */
 #define ATTEMPTS_MAX 20u
 
-/* The stack of a waiting thread, and its Python functions.  These are read later than the stack; if
- * the thread has moved since, both are read again. */
+/* The stack of a waiting thread, and its Python functions.  These, and what the first copy of a
+ * stack lacks, are read later than it; if the thread has moved since, all is read again. */
 static void find_stack(struct take *t, struct threadscan_thread *thread, struct procs_process *p,
 		       struct snapshot_stack *ret)
 {
@@ -121,7 +121,7 @@ static void find_stack(struct take *t, struct threadscan_thread *thread, struct 
 			break;
 		}
 		take_unwind(t, thread, threadscan_stack(&t->scan, i), p, ret);
-		r = interps_place(t, thread, ret);
+		r = t->has_moved ? INTERPS_MOVED : interps_place(t, thread, ret);
 	}
 	interps_note(t, thread, r);
 }

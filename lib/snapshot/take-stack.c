@@ -50,8 +50,12 @@ static uint32_t read_long(struct take *t, const struct threadscan_thread *thread
 	t->is_long = true;
 	if (!t->long_stack)
 		t->long_stack = malloc(THREADSCAN_STACK_BYTES_MAX);
-	return t->long_stack ? threadscan_memory(&t->scan, thread, sp, t->long_stack,
-						 THREADSCAN_STACK_BYTES_MAX) : 0;
+	if (!t->long_stack)
+		return 0;
+	uint32_t n = threadscan_memory(&t->scan, thread, sp, t->long_stack,
+				       THREADSCAN_STACK_BYTES_MAX);
+	t->has_moved |= !n && !thread->stop && !threadscan_is_still(&t->scan, thread);
+	return n;
 }
 
 /* A handler's stack may follow another handler's. */
@@ -81,7 +85,7 @@ void take_unwind(struct take *t, const struct threadscan_thread *thread, const u
 		 struct procs_process *p, struct snapshot_stack *ret)
 {
 	struct record r = sample_of(t, thread, NULL, stack, thread->n_stack_bytes);
-	t->is_long = false;
+	t->is_long = t->has_moved = false;
 	/* as long as the thread waits; a stopped one goes on before names are read */
 	t->s->engine->jit.is_alive = !thread->stop;
 	snapshot_unwind(t->s, p, &r, ret);

@@ -29,6 +29,7 @@ struct take {
 	uint8_t *long_stack;            /* THREADSCAN_STACK_BYTES_MAX; NULL: not needed yet */
 	struct interps *interps;        /* NULL: no memory, or not wanted */
 	bool is_long;                   /* more than the first copy was needed for the last stack */
+	bool has_moved;                 /* and the thread ran before that was read */
 	struct threadstop stopped;      /* see take_regs */
 	const struct arch *arch;
 	struct callregs_numbers regs;
