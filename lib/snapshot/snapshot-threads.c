@@ -40,6 +40,25 @@ static int add_processes(struct take *t, struct err *e)
 	return 0;
 }
 
+/* A process that executes programs faster than it can be read. */
+#define PROGRAMS_MAX 4u
+
+/* Reads processes again that executed another program after their mappings were read. */
+static void renew_processes(struct take *t)
+{
+	for (size_t i = 0; i < t->scan.processes.n; i++) {
+		struct threadscan_process *p = &t->scan.processes.v[i];
+		for (unsigned n = 0; n < PROGRAMS_MAX && threadscan_has_executed(&t->scan, p);
+		     n++) {
+			threadscan_renew(&t->scan, p);
+			p->code = remaps_read(t->s->engine, t->o->host, p->pid, &p->memory);
+			threadscan_process_again(&t->scan, p);
+		}
+		if (threadscan_has_executed(&t->scan, p))
+			threadscan_give_up(&t->scan, p);
+	}
+}
+
 /* ---- entries -------------------------------------------------------------------------------- */
 
 bool snapshot_threads_wants(const struct take *t, const struct threadscan_thread *thread)
@@ -75,6 +94,10 @@ void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thre
 	thread->is_done = true;
 	if (!p || snapshot_is_short(t->s, SNAPSHOT_WAIT_UNKNOWN))
 		return;
+	if (!threadscan_is_same_program(&t->scan, thread)) {
+		t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
+		return;
+	}
 	struct snapshot_entry e = entry_of(t, thread, p);
 	snapshot_unwind(t->s, p, r, &stack);
 	interps_note(t, thread, interps_look(t, thread, &stack));
@@ -239,6 +262,7 @@ static int take(struct take *t, struct err *e)
 	if (threadscan_take(&t->scan) < 0)
 		return err_errno(e, ENOMEM, "cannot take a snapshot");
 	threadscan_details(&t->scan);
+	renew_processes(t);
 	s->from_ns = t->scan.from_ns;
 	s->to_ns = t->scan.to_ns;
 	s->n_lost[SNAPSHOT_LOST_LIMIT] += t->scan.n_beyond;

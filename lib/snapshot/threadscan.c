@@ -163,6 +163,7 @@ int threadscan_add(struct threadscan *s, uint32_t pid)
 	}
 	struct threadscan_process *added = &s->processes.v[s->processes.n - 1];
 	added->n = s->threads.n - added->first;
+	threadscan_note_program(s, added);
 	targetmem_open(&added->memory, s->host, pid, host_live_thread(s->host, pid));
 	return 0;
 }
@@ -319,6 +320,14 @@ int threadscan_take(struct threadscan *s)
 	return 0;
 }
 
+void threadscan_again(struct threadscan *s, size_t thread)
+{
+	struct threadscan_thread *t = &s->threads.v[thread];
+	read_again(s, thread);
+	if (t->look != THREADSCAN_ENDED)
+		threadscan_read_details(s, t);
+}
+
 uint32_t threadscan_memory(struct threadscan *s, const struct threadscan_thread *t,
 			   uint64_t address, void *buf, uint32_t n_bytes)
 {
@@ -327,41 +336,4 @@ uint32_t threadscan_memory(struct threadscan *s, const struct threadscan_thread 
 	    (!t->stop && !threadscan_is_still(s, t)))
 		return 0;
 	return piece.n_read & ~7u;
-}
-
-/* ---- details -------------------------------------------------------------------------------- */
-
-static void read_details(struct threadscan *s, struct threadscan_thread *t)
-{
-	char text[4096];
-	if (threadscan_text(s, t, "stat", text, sizeof(text)) <= 0 ||
-	    !threadtext_stat(text, &t->stat)) {
-		if (threadscan_text(s, t, "comm", text, sizeof(text)) > 0)
-			snprintf(t->stat.name, sizeof(t->stat.name), "%.*s",
-				 (int)strcspn(text, "\n"), text);
-		return;
-	}
-	if (t->look == THREADSCAN_DENIED)
-		return;
-	bool waits = t->look == THREADSCAN_STILL || t->look == THREADSCAN_MOVED;
-	if (waits && threadscan_text(s, t, "wchan", text, sizeof(text)) > 0)
-		snprintf(t->wchan, sizeof(t->wchan), "%s", threadtext_wchan(text));
-	if (waits && threadscan_text(s, t, "sched", text, sizeof(text)) > 0)
-		t->has_exec_start = threadtext_sched(text, &t->exec_start_ns);
-	t->has_details = waits && threadscan_is_still(s, t);
-}
-
-void threadscan_again(struct threadscan *s, size_t thread)
-{
-	struct threadscan_thread *t = &s->threads.v[thread];
-	read_again(s, thread);
-	if (t->look != THREADSCAN_ENDED)
-		read_details(s, t);
-}
-
-void threadscan_details(struct threadscan *s)
-{
-	for (size_t i = 0; i < s->threads.n && !is_late(s); i++)
-		if (s->threads.v[i].look != THREADSCAN_ENDED)
-			read_details(s, &s->threads.v[i]);
 }

@@ -65,6 +65,7 @@ struct threadscan_process {
 	int task_fd;
 	size_t first, n;                /* its threads */
 	bool is_direct;                 /* remotemem.h */
+	uint64_t stack_start;           /* of the program that it executed when it was added */
 	struct targetmem memory;
 	int code;                       /* why it could not be read, -errno */
 };
@@ -102,6 +103,23 @@ void threadscan_again(struct threadscan *s, size_t thread);
 int threadscan_stacks(struct threadscan *s);
 
 void threadscan_details(struct threadscan *s);
+void threadscan_read_details(struct threadscan *s, struct threadscan_thread *t);  /* of one */
+
+/* Notes the program of a process that is added. */
+void threadscan_note_program(const struct threadscan *s, struct threadscan_process *p);
+
+/* Has the process executed another program since it was added, as the details of its threads say?
+ * Then its memory is opened again by threadscan_renew, the caller reads its mappings again, and
+ * threadscan_process_again its threads. */
+bool threadscan_has_executed(const struct threadscan *s, const struct threadscan_process *p);
+void threadscan_renew(struct threadscan *s, struct threadscan_process *p);
+void threadscan_process_again(struct threadscan *s, const struct threadscan_process *p);
+
+/* The process executes programs faster than they can be read: its threads count as ended. */
+void threadscan_give_up(struct threadscan *s, const struct threadscan_process *p);
+
+/* Does a thread still execute the program that its process did then? */
+bool threadscan_is_same_program(const struct threadscan *s, const struct threadscan_thread *t);
 
 static inline uint8_t *threadscan_stack(const struct threadscan *s, size_t thread)
 {

@@ -8,6 +8,7 @@
 /* Fields of "stat" by their numbers in proc(5); the state is the first one after the name. */
 #define FIELD_STATE 3
 #define FIELD_FLAGS 9
+#define FIELD_STACK_START 28            /* 0 or 1 for those who may not trace it */
 #define FIELD_CPU 39
 #define FLAG_KTHREAD 0x00200000u        /* PF_KTHREAD of include/linux/sched.h */
 
@@ -50,6 +51,8 @@ bool threadtext_stat(const char *text, struct threadtext_stat *ret)
 		s.is_kernel = flags & FLAG_KTHREAD;
 	if (take_number(field(to + 2, FIELD_CPU), &cpu) && cpu < UINT32_MAX)
 		s.cpu = (uint32_t)cpu;
+	if (!take_number(field(to + 2, FIELD_STACK_START), &s.stack_start) || s.stack_start == 1)
+		s.stack_start = 0;
 	*ret = s;
 	return true;
 }

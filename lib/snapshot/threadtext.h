@@ -15,6 +15,7 @@ struct threadtext_stat {
 	char state;             /* 'S' ... */
 	bool is_kernel;         /* a thread of the kernel */
 	uint32_t cpu;           /* where it ran last; UINT32_MAX: unknown */
+	uint64_t stack_start;   /* of the program that it executes; 0: unknown */
 };
 bool threadtext_stat(const char *text, struct threadtext_stat *ret);
 

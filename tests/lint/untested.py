@@ -105,7 +105,6 @@ COVERED.update({
     "lib/snapshot/refusal": ("tests/live/snapshot-rights.sh", "it needs other users"),
     "lib/snapshot/take-running": ("tests/live/snapshot.sh", "it reads real threads"),
     "lib/snapshot/take-stack": ("tests/live/snapshot.sh", "it reads real threads"),
-    "lib/snapshot/threadscan": ("tests/live/snapshot.sh", "it reads real threads"),
     "lib/recorder/cost": ("tests/live/accounts.sh", "it measures the cost of real samples"),
     "lib/engine/readerpool": (UNIT + "recorder/test-readers.c", THROUGH),
     "lib/source/round": (UNIT + "source/test-merge.c", THROUGH),

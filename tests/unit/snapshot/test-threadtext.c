@@ -14,6 +14,10 @@ static void test_stat(void)
 	tap_ok(threadtext_stat("12 (thr) S" REST, &s), "stat");
 	tap_str(s.name, "thr", "its name");
 	tap_ok(s.state == 'S' && s.cpu == 3 && !s.is_kernel, "its state and CPU");
+	tap_ok(s.stack_start == 0, "the place of its stack, which is hidden");
+	tap_ok(threadtext_stat("12 (t) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 25 1 1 9 1 1 "
+			       "140721946042336 0 0\n", &s) && s.stack_start == 140721946042336,
+	       "and one that is not");
 	tap_ok(threadtext_stat("12 (a) R 1 (b)) D" REST, &s) && s.state == 'D',
 	       "a name with parentheses");
 	tap_str(s.name, "a) R 1 (b)", "is found by the last one");

@@ -1,0 +1,112 @@
+/*
+ * Names, states and other details of threads, which are read after their stacks, and the programs
+ * that processes execute.
+ *
+ * The mappings of a process are read before its threads.  If it executes another program in
+ * between, both belong to different programs, and what is at an address in one of them has nothing
+ * to do with the other.  The kernel gives each program another place for its stack, which is in the
+ * same text as the state of a thread.
+ */
+
+#include "snapshot/threadscan.h"
+
+#include "base/clock.h"
+#include "base/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAT_BYTES_MAX 1024
+#define TEXT_BYTES_MAX 4096
+
+/* ---- details -------------------------------------------------------------------------------- */
+
+static bool read_stat(const struct threadscan *s, const struct threadscan_thread *t,
+		      struct threadtext_stat *ret)
+{
+	char text[STAT_BYTES_MAX];
+	return threadscan_text(s, t, "stat", text, sizeof(text)) > 0 && threadtext_stat(text, ret);
+}
+
+void threadscan_read_details(struct threadscan *s, struct threadscan_thread *t)
+{
+	char text[TEXT_BYTES_MAX];
+	if (!read_stat(s, t, &t->stat)) {
+		if (threadscan_text(s, t, "comm", text, sizeof(text)) > 0)
+			snprintf(t->stat.name, sizeof(t->stat.name), "%.*s",
+				 (int)strcspn(text, "\n"), text);
+		return;
+	}
+	if (t->look == THREADSCAN_DENIED)
+		return;
+	bool waits = t->look == THREADSCAN_STILL || t->look == THREADSCAN_MOVED;
+	if (waits && threadscan_text(s, t, "wchan", text, sizeof(text)) > 0)
+		snprintf(t->wchan, sizeof(t->wchan), "%s", threadtext_wchan(text));
+	if (waits && threadscan_text(s, t, "sched", text, sizeof(text)) > 0)
+		t->has_exec_start = threadtext_sched(text, &t->exec_start_ns);
+	t->has_details = waits && threadscan_is_still(s, t);
+}
+
+void threadscan_details(struct threadscan *s)
+{
+	for (size_t i = 0; i < s->threads.n && clock_monotonic_ns() < s->end_ns; i++)
+		if (s->threads.v[i].look != THREADSCAN_ENDED)
+			threadscan_read_details(s, &s->threads.v[i]);
+}
+
+/* ---- programs that are replaced ------------------------------------------------------------- */
+
+static bool is_other_program(const struct threadscan_process *p, const struct threadtext_stat *stat)
+{
+	return stat->stack_start && p->stack_start && stat->stack_start != p->stack_start;
+}
+
+void threadscan_note_program(const struct threadscan *s, struct threadscan_process *p)
+{
+	struct threadtext_stat stat;
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		if (read_stat(s, &s->threads.v[i], &stat)) {
+			p->stack_start = stat.stack_start;
+			return;
+		}
+}
+
+bool threadscan_has_executed(const struct threadscan *s, const struct threadscan_process *p)
+{
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		if (s->threads.v[i].look != THREADSCAN_ENDED &&
+		    is_other_program(p, &s->threads.v[i].stat))
+			return true;
+	return false;
+}
+
+void threadscan_renew(struct threadscan *s, struct threadscan_process *p)
+{
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		if (is_other_program(p, &s->threads.v[i].stat)) {
+			p->stack_start = s->threads.v[i].stat.stack_start;
+			break;
+		}
+	/* its file of pages belongs to the memory of the other program */
+	targetmem_close(&p->memory);
+	targetmem_open(&p->memory, s->host, p->pid, host_live_thread(s->host, p->pid));
+}
+
+void threadscan_process_again(struct threadscan *s, const struct threadscan_process *p)
+{
+	for (size_t i = p->first; i < p->first + p->n && clock_monotonic_ns() < s->end_ns; i++)
+		if (s->threads.v[i].look != THREADSCAN_ENDED)
+			threadscan_again(s, i);
+}
+
+void threadscan_give_up(struct threadscan *s, const struct threadscan_process *p)
+{
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		s->threads.v[i].look = THREADSCAN_ENDED;
+}
+
+bool threadscan_is_same_program(const struct threadscan *s, const struct threadscan_thread *t)
+{
+	struct threadtext_stat stat;
+	return read_stat(s, t, &stat) && !is_other_program(&s->processes.v[t->process], &stat);
+}

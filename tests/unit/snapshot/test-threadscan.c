@@ -1,0 +1,137 @@
+/* Scans of a process that executes another program after its threads were listed. */
+#include "snapshot/threadscan.h"
+
+#include "base/host.h"
+#include "source/synth.h"
+#include "tests/unit/tap.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *stay(void *ctx)
+{
+	(void)ctx;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* With a second thread; executes a program as soon as it reads a byte. */
+static void run_target(int ready_fd, int go_fd)
+{
+	pthread_t id;
+	char byte;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "before");
+	if (pthread_create(&id, NULL, stay, NULL) != 0 || write(ready_fd, "y", 1) != 1 ||
+	    read(go_fd, &byte, 1) != 1)
+		_exit(1);
+	execl("/bin/sleep", "sleep", "60", NULL);
+	_exit(1);
+}
+
+static pid_t start_target(int *ret_go_fd)
+{
+	int ready[2], go[2];
+	char byte;
+	if (pipe(ready) < 0 || pipe(go) < 0)
+		exit(1);
+	pid_t pid = fork();
+	if (pid == 0)
+		run_target(ready[1], go[0]);
+	close(ready[1]);
+	close(go[0]);
+	bool ok = read(ready[0], &byte, 1) == 1;
+	close(ready[0]);
+	*ret_go_fd = go[1];
+	return ok ? pid : 0;
+}
+
+static void add_map(void *memory, const struct record *r)
+{
+	targetmem_add(memory, r);
+}
+
+static bool read_maps(const struct host *h, struct threadscan_process *p)
+{
+	return synth_maps(h, (pid_t)p->pid, 0, add_map, &p->memory) >= 0;
+}
+
+static void nap(void)
+{
+	const struct timespec t = { .tv_nsec = 10000000 };
+	nanosleep(&t, NULL);
+}
+
+/* Scans until its threads wait. */
+static const struct threadscan_thread *scan_main(struct threadscan *s)
+{
+	for (unsigned i = 0; i < 500; i++) {
+		threadscan_again(s, 0);
+		if (s->threads.v[0].look != THREADSCAN_RUNNING)
+			break;
+		nap();
+	}
+	return &s->threads.v[0];
+}
+
+static void test_exec(const struct host *h)
+{
+	struct threadscan s;
+	int go_fd;
+	pid_t pid = start_target(&go_fd);
+	threadscan_init(&s, h, &(struct threadscan_limits){ 100, 60000000000 });
+	if (!pid || threadscan_add(&s, (uint32_t)pid) < 0 || s.threads.n != 2) {
+		tap_ok(false, "a process with two threads");
+		return;
+	}
+	struct threadscan_process *p = &s.processes.v[0];
+	read_maps(h, p);
+	tap_int(threadscan_take(&s), 0, "a scan");
+	threadscan_details(&s);
+	if (s.threads.v[0].look == THREADSCAN_DENIED) {
+		tap_skip("programs that are replaced", "this user may not read other processes");
+		kill(pid, SIGKILL);
+		threadscan_done(&s);
+		return;
+	}
+	tap_ok(!threadscan_has_executed(&s, p), "it is the program that it was");
+	tap_ok(threadscan_is_same_program(&s, &s.threads.v[0]), "each thread says so");
+
+	tap_int((long long)write(go_fd, "x", 1), 1, "it executes another program");
+	for (unsigned i = 0; i < 500 && threadscan_is_same_program(&s, &s.threads.v[0]); i++)
+		nap();
+	tap_ok(!threadscan_is_same_program(&s, &s.threads.v[0]), "it is another one");
+	scan_main(&s);
+	threadscan_details(&s);
+	tap_ok(threadscan_has_executed(&s, p), "the details show that");
+	threadscan_renew(&s, p);
+	tap_ok(read_maps(h, p), "it has other mappings");
+	threadscan_process_again(&s, p);
+	const struct threadscan_thread *t = scan_main(&s);
+	tap_ok(!threadscan_has_executed(&s, p), "read again, all belongs to the new program");
+	tap_ok(t->look == THREADSCAN_MOVED && t->n_stack_bytes > 0,
+	       "its thread has a stack, and has moved");
+	tap_str(t->stat.name, "sleep", "and another name");
+	tap_ok(s.threads.v[1].look == THREADSCAN_ENDED, "its other thread has ended");
+	threadscan_give_up(&s, p);
+	tap_ok(s.threads.v[0].look == THREADSCAN_ENDED, "a process that is given up has ended");
+	kill(pid, SIGKILL);
+	close(go_fd);
+	threadscan_done(&s);
+}
+
+int main(void)
+{
+	struct host h;
+	if (host_open(&h, NULL, NULL, NULL, NULL) < 0)
+		return 1;
+	test_exec(&h);
+	host_close(&h);
+	return tap_done();
+}
