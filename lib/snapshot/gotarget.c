@@ -29,7 +29,7 @@ static int explain(enum go_program_result r, const struct gotarget *x, struct er
 				       x->pid);
 		if (x->process.code != -EPERM && x->process.code != -EACCES)
 			return err_set(e, ESRCH, "process %u has ended", x->pid);
-		return refusal_explain(x->process.host, x->pid, x->process.code, e);
+		return refusal_explain(x->process.host, x->pid, x->process.code, false, e);
 	case GO_PROGRAM_UNSUPPORTED:
 		return err_set(e, ENOTSUP, "process %u: the layout of goroutines in %s is unknown; "
 			       "known are Go 1.17 to 1.%u, and later versions in programs with "

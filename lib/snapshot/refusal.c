@@ -17,15 +17,14 @@ static int explain_silence(const struct host *h, uint32_t pid, struct err *e)
 	return -ETIMEDOUT;
 }
 
-int refusal_explain(const struct host *h, uint32_t pid, int code, struct err *e)
+int refusal_explain(const struct host *h, uint32_t pid, int code, bool needs_files, struct err *e)
 {
 	struct memoryrights other;
 	if (code == -ETIMEDOUT)
 		return explain_silence(h, pid, e);
 	memoryrights_read(h, pid, &other);
 	err_set(e, EACCES, "process %u '%s' may not be read", pid, other.name);
-	/* the file "syscall" of a thread is only for its owner */
-	memoryrights_hint(h, pid, &other, true, e);
+	memoryrights_hint(h, pid, &other, needs_files, e);
 	return -EACCES;
 }
 
@@ -63,6 +62,6 @@ int refusal_check(const struct snapshot *s, const struct threadscan *scan, const
 	}
 	if (denied)
 		return refusal_explain(h, denied->pid,
-				       is_silent(scan, denied) ? -ETIMEDOUT : -EACCES, e);
+				       is_silent(scan, denied) ? -ETIMEDOUT : -EACCES, true, e);
 	return s->entries.n || s->n_short ? 0 : err_set(e, ESRCH, "the processes have ended");
 }

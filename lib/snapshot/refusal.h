@@ -3,6 +3,7 @@
 
 /* Why threads may not be read, and which right is missing. */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -15,7 +16,9 @@ int refusal_check(const struct snapshot *s, const struct threadscan *scan, const
 		  struct err *e);
 
 /* Sets e: why the calling process may not read the memory of process pid, or why it does not answer
- * (code is -ETIMEDOUT; remotemem.h).  Returns -EACCES or -ETIMEDOUT. */
-int refusal_explain(const struct host *h, uint32_t pid, int code, struct err *e);
+ * (code is -ETIMEDOUT; remotemem.h).  needs_files: it is also about the file "syscall" of threads,
+ * which is only for their owner.  Returns -EACCES or -ETIMEDOUT. */
+int refusal_explain(const struct host *h, uint32_t pid, int code, bool needs_files,
+		    struct err *e);
 
 #endif

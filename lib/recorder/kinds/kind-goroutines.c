@@ -42,7 +42,7 @@ static int take_process(struct kind_session *k, struct engine *g, uint32_t pid, 
 	struct kind_goroutines *s = k->state;
 	int r = remaps_read(g, k->host, pid, NULL);
 	if (r == -EACCES || r == -EPERM || r == -ETIMEDOUT)
-		return refusal_explain(k->host, pid, r == -EPERM ? -EACCES : r, e);
+		return refusal_explain(k->host, pid, r == -EPERM ? -EACCES : r, false, e);
 	struct procs_process *p = procs_find(&g->procs, pid);
 	return p ? goroutines_add(&s->goroutines, &s->snapshot, p, e) : -ENOENT;
 }
