@@ -36,7 +36,8 @@ struct cprof_snapshot_entry {
 	bool has_wait;
 	uint64_t wait_ns;
 	bool has_runs;
-	uint64_t n_runs;               /* how often it had been given a CPU */
+	uint64_t n_runs;               /* how often it had been given a CPU; of a goroutine,
+					* a number that changes when it runs */
 	uint32_t stack;                /* equal stacks have equal numbers */
 	size_t n_labels;               /* all labels, also of the above */
 };

@@ -47,6 +47,9 @@ int snapshot_fold_print(FILE *to, const struct cprof_recorder *r)
 	CLEANUP_FREE struct folded *v = calloc(n + 1, sizeof(*v));
 	CLEANUP_FREE struct folded *group = calloc(n + 1, sizeof(*group));
 	struct cprof_snapshot_entry e;
+	struct cprof_snapshot_window w;
+	cprof_snapshot_window(r, &w);
+	const char *what = w.is_task ? "goroutine" : "thread";
 	if (!v || !group)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
@@ -62,7 +65,7 @@ int snapshot_fold_print(FILE *to, const struct cprof_recorder *r)
 	}
 	qsort(group, n_groups, sizeof(*group), compare_n);
 	for (size_t i = 0; i < n_groups; i++) {
-		fprintf(to, "\n%u thread%s:\n", group[i].n, group[i].n == 1 ? "" : "s");
+		fprintf(to, "\n%u %s%s:\n", group[i].n, what, group[i].n == 1 ? "" : "s");
 		print_threads(to, r, v + group[i].entry, group[i].n);
 		snapshot_text_stack(to, r, group[i].stack);
 	}

@@ -123,6 +123,7 @@ static void write_creator(const struct cprof_recorder *r, size_t entry, FILE *to
 
 void snapshot_go_stacks(const struct cprof_recorder *r, FILE *to)
 {
+	bool is_first = true;
 	for (size_t i = 0; i < cprof_snapshot_n_entries(r); i++) {
 		struct cprof_snapshot_entry e;
 		struct stack_text t = { .to = to };
@@ -132,7 +133,8 @@ void snapshot_go_stacks(const struct cprof_recorder *r, FILE *to)
 		const char *state = label_of(r, i, "go::state");
 		const char *bubble = label_of(r, i, "go::bubble");
 		bool is_leaked = state && strcmp(state, "leaked") == 0;
-		fprintf(to, "goroutine %" PRIu64 " [", e.id);
+		fprintf(to, "%sgoroutine %" PRIu64 " [", is_first ? "" : "\n", e.id);
+		is_first = false;
 		printable_text(to, e.state);
 		fputs(is_leaked ? " (leaked)" : "", to);
 		if (e.has_wait && e.wait_ns >= MINUTE_NS)
@@ -146,7 +148,6 @@ void snapshot_go_stacks(const struct cprof_recorder *r, FILE *to)
 		if (!t.has_frames && strcmp(e.quality, "unknown") == 0)
 			fputs("\tgoroutine running on other thread; stack unavailable\n", to);
 		write_creator(r, i, to);
-		fputc('\n', to);
 	}
 }
 

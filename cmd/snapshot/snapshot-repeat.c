@@ -87,13 +87,15 @@ static bool is_still(struct snapshot_repeat *s, const struct cprof_snapshot_entr
 static void print_still(FILE *to, struct snapshot_repeat *s, const struct cprof_recorder *r)
 {
 	struct cprof_snapshot_entry e;
+	struct cprof_snapshot_window w;
 	uint64_t n = 0;
+	cprof_snapshot_window(r, &w);
 	for (size_t i = 0; i < cprof_snapshot_n_entries(r); i++) {
 		cprof_snapshot_entry(r, i, &e);
 		n += is_still(s, &e);
 	}
-	fprintf(to, "\n# %llu threads did not move in all this time%s\n", (unsigned long long)n,
-		n ? ":" : "");
+	fprintf(to, "\n# %llu %s did not move in all this time%s\n", (unsigned long long)n,
+		w.is_task ? "goroutines" : "threads", n ? ":" : "");
 	for (size_t i = 0, listed = 0; i < cprof_snapshot_n_entries(r) && listed < LISTED_MAX;
 	     i++) {
 		cprof_snapshot_entry(r, i, &e);
@@ -108,8 +110,11 @@ static void print_still(FILE *to, struct snapshot_repeat *s, const struct cprof_
 
 void snapshot_repeat_print(FILE *to, struct snapshot_repeat *s, const struct cprof_recorder *r)
 {
-	fprintf(to, "# %llu snapshots, which saw %llu threads altogether; the last one:\n",
-		(unsigned long long)s->n_snapshots, (unsigned long long)s->n_seen);
+	struct cprof_snapshot_window w;
+	cprof_snapshot_window(r, &w);
+	fprintf(to, "# %llu snapshots, which saw %llu %s altogether; the last one:\n",
+		(unsigned long long)s->n_snapshots, (unsigned long long)s->n_seen,
+		w.is_task ? "goroutines" : "threads");
 	snapshot_text_head(to, r);
 	print_still(to, s, r);
 	qsort(s->stacks.v, s->stacks.n, sizeof(*s->stacks.v), compare_n);

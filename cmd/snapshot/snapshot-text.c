@@ -36,6 +36,26 @@ static void print_label(FILE *to, const struct cprof_recorder *r, size_t i,
 	printable_text(to, text);
 }
 
+/* Labels that the program has given to a goroutine. */
+static void print_own_labels(FILE *to, const struct cprof_recorder *r, size_t i,
+			     const struct cprof_snapshot_entry *e)
+{
+	static const char *const ours[] = { "pid", "process_name", "snapshot" };
+	struct cprof_snapshot_label l;
+	for (size_t k = 0; k < e->n_labels; k++) {
+		cprof_snapshot_label(r, i, k, &l);
+		bool is_ours = strncmp(l.key, "go::", 4) == 0;
+		for (size_t o = 0; o < sizeof(ours) / sizeof(*ours); o++)
+			is_ours |= strcmp(l.key, ours[o]) == 0;
+		if (is_ours)
+			continue;
+		fputs(", ", to);
+		printable_text(to, l.key);
+		fputc('=', to);
+		printable_text(to, l.text);
+	}
+}
+
 void snapshot_text_entry(FILE *to, const struct cprof_recorder *r, size_t i,
 			 const struct cprof_snapshot_entry *e)
 {
@@ -59,6 +79,8 @@ void snapshot_text_entry(FILE *to, const struct cprof_recorder *r, size_t i,
 	print_label(to, r, i, e, "cpu", ", cpu ");
 	print_label(to, r, i, e, "go::thread", ", thread ");
 	print_label(to, r, i, e, "go::created_by", ", created by ");
+	if (e->is_task)
+		print_own_labels(to, r, i, e);
 	if (strcmp(e->quality, "exact") != 0)
 		fprintf(to, " (%s)", e->quality);
 	fputc('\n', to);

@@ -258,6 +258,9 @@ static void add_entry(struct take *t, size_t i)
 	};
 	if (r->n_stack_bytes) {
 		struct snapshot_stack stack;
+		/* the runtime's counter has eight bits */
+		entry.has_runs = true;
+		entry.n_runs = r->g.switches + (r->g.sp << 8);
 		unwind(t, r, &stack);
 		entry.stack = stack.id;
 		entry.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC :

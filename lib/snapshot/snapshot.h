@@ -53,7 +53,8 @@ struct snapshot_entry {
 	uint32_t state;                 /* string: "sleeping", "chan receive" */
 	uint64_t wait_ns;               /* or SNAPSHOT_WAIT_UNKNOWN */
 	bool has_runs;
-	uint64_t n_runs;                /* how often it had been given a CPU */
+	uint64_t n_runs;                /* how often it had been given a CPU; of a goroutine, a
+					 * number that most probably is another one if it has run */
 	uint32_t stack;                 /* of the engine's stacks */
 	uint32_t labels;                /* set by snapshot_add: all labels, also of the above */
 };
