@@ -59,6 +59,26 @@ check 'a snapshot has the functions of a thread that waits' wait_for 20 waiting
 like out 'at waiter .*waits.js.keep:1' 'with their lines'
 kill "$program"
 
+# A thread that executes compiled JavaScript.
+"$NODE" "$js/spin.js" 60000 >/dev/null &
+program=$!
+let_use "$program" 1000
+spins() {
+	run "$CPROF" snapshot -p "$program" --json
+	"$PYTHON" - <<-'END'
+	import json
+	main = [e for e in json.load(open("out"))["entries"] if e["tid"] == e["pid"]][0]
+	names = [f["function"] for f in main["frames"]]
+	print(main["labels"]["snapshot"], *names)
+	assert main["labels"]["state"] == "running"
+	assert names[-1] == "_start" and "(anonymous spin.js:1)" in names and "Module._compile" in names
+	assert set(names) & {"loop", "round", "once", "fib", "fill"} and "[truncated]" not in names
+	END
+}
+# between two rounds the program is in a function of Node
+check 'a snapshot of a thread that runs has its functions, up to the root' wait_for 20 spins
+kill "$program"
+
 # The program writes its map to a file that cprof does not find.
 "$NODE" --perf-basic-prof "$js/spin.js" 60000 >/dev/null &
 program=$!
