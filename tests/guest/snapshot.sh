@@ -1,5 +1,6 @@
 #!/bin/sh
-# Snapshots of threads and goroutines on arm64, and what Yama's ptrace_scope allows.
+# Snapshots of threads and goroutines on arm64, labels of goroutines on samples there, and what Yama's
+# ptrace_scope allows.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 need go
@@ -8,18 +9,19 @@ guest_programs='tests/prog/blocked tests/guest/as'
 guest_setup
 
 waits=$CPROF_SOURCE_ROOT/tests/prog/gowaits
-# build NAME OPTION...
+# build NAME PROGRAM OPTION...
 build() {
-	build_name=$1
-	shift
+	build_name=$1 build_program=$2
+	shift 2
 	env HOME="$T" GO111MODULE=off GOFLAGS='' GOCACHE="${PROG%/*}/gocache" GOARCH=arm64 CGO_ENABLED=0 \
-		go build -o "$T/go-$build_name.keep" "$@" "$waits.go"
+		go build -o "$T/go-$build_name.keep" "$@" "$CPROF_SOURCE_ROOT/tests/prog/$build_program.go"
 }
-check 'a Go program builds for arm64' build plain
-check 'and one without symbols' build bare -ldflags='-s -w'
+check 'a Go program builds for arm64' build plain gowaits
+check 'and one without symbols' build bare gowaits -ldflags='-s -w'
+check 'and one with labels' build labels golabels
 
 # shellcheck disable=SC2034 # of guest.sh
-guest_more="$T/go-plain.keep $T/go-bare.keep"
+guest_more="$T/go-plain.keep $T/go-bare.keep $T/go-labels.keep"
 in_guest arm64 <<'END'
 # begin NAME COMMAND...: the program, with its input open, until it is ready; sets $pid
 begin() {
@@ -45,6 +47,10 @@ for kind in plain bare; do
 	wait $pid
 	echo $? >$OUT/$kind-end.status
 done
+record exact -e cpu-clock --go-labels=exact -- ./go-labels.keep switch 50000 2
+record do -e cpu-clock --go-labels=exact -- ./go-labels.keep do 50000 2
+record late -e cpu-clock --go-labels=late -- ./go-labels.keep switch 500000 3
+record numbers -e cpu-clock --go-goroutines -- ./go-labels.keep switch 50000 1
 begin blocked ./blocked 20 5
 shot threads ./cprof snapshot -p $pid --json
 echo >&7
@@ -78,6 +84,22 @@ for kind in plain bare; do
 	result arm64 $kind-end
 	is "$status" 0 "$kind: the program has not noticed it"
 done
+
+# A stack that was joined to an earlier one proves nothing.
+agree="agree('handler', r'main\\.(burn\\d)\$', True, lambda labels: 'stack' not in labels)"
+labelled="part(lambda r: 'handler' in r[2]) / anywhere(r'^main\\.burn\\d\$')"
+for mode in exact 'do'; do
+	result arm64 $mode
+	is "$status" 0 "labels, $mode: recorded"
+	profile "labels, $mode: most samples have one, and none is wrong" "$pb" 'n > 50' "$agree == 1" "$labelled > 0.8" \
+		"labels('go::labels') == set()"
+done
+result arm64 late
+is "$status" 0 'labels that are read late: recorded'
+profile 'labels that are read late: not more are wrong than it says' "$pb" 'n > 50' "$labelled > 0.8" \
+	"1 - $agree <= $(summary 's["go_late_wrong_max"]')" "labels('go::labels') == {'late'}"
+result arm64 numbers
+profile 'numbers of goroutines' "$pb" "len(labels('go::goroutine')) >= 2" "part(lambda r: 'go::goroutine' in r[2]) > 0.7"
 
 # right CASE WHAT: all threads have their stacks
 right() {
