@@ -6,6 +6,7 @@
 Each expression must be true.  It may use:
     entries         all entries
     wrong           (name, stack, quality) of those whose stack the program cannot have
+    unmarked        those of them that are neither truncated nor heuristic
     count(NAME)     how many threads have the name
     of(NAME)        their entries
     quality, lost   the numbers of the file
@@ -56,6 +57,8 @@ for e in entries:
 known = [e for e in entries if e["quality"] != "unknown"]
 wrong = [(e["name"], e["own"], e["quality"]) for e in known
          if e["own"] not in expected(e["name"]) and not is_prefix_free(e["own"], e["name"])]
+unmarked = [(e["name"], e["own"], e["quality"]) for e in known if (e["name"], e["own"], e["quality"]) in wrong
+            and e["quality"] != "heuristic" and "[truncated]" not in [f["function"] for f in e["frames"]]]
 right = sum(e["own"] in expected(e["name"]) for e in known)
 
 

@@ -68,7 +68,8 @@ beside() {
 	for i in $(seq 15); do
 		run "$CPROF" snapshot -p "$pid" --json
 		check_json="$status"
-		[ "$status" = 0 ] && "$PYTHON" "$CPROF_SOURCE_ROOT/tests/snapshot.py" out 'len(entries) == 25' 'not wrong' \
+		[ "$status" = 0 ] && "$PYTHON" "$CPROF_SOURCE_ROOT/tests/snapshot.py" out 'len(entries) == 25' \
+			'not unmarked' 'right >= 15' \
 			>"why.$i" && rm -f "why.$i" && continue
 		: >out
 		fail "$name: snapshot $i, status $check_json"
