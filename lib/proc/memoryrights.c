@@ -24,6 +24,9 @@ void memoryrights_read(const struct host *h, uint32_t pid, struct memoryrights *
 	if (host_read_file(h, HOST_PROC, &text, NULL, "%u/status", pid) < 0)
 		return;
 	sscanf(text, "Name:\t%63[^\n]", ret->name);
+	const char *state = strstr(text, "\nState:\t");
+	if (state && (state[8] == 'Z' || state[8] == 'X'))
+		return;
 	const char *uid = strstr(text, "\nUid:"), *permitted = strstr(text, "\nCapPrm:");
 	const char *effective = strstr(text, "\nCapEff:");
 	if (uid)

@@ -11,7 +11,7 @@ struct host;
 
 /* What /proc/PID/status says about a process. */
 struct memoryrights {
-	uint32_t uid;                   /* effective; UINT32_MAX: it has ended */
+	uint32_t uid;                   /* effective; UINT32_MAX: it has ended, or is a zombie */
 	uint64_t permitted, effective;  /* capabilities */
 	char name[64];
 };

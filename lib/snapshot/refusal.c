@@ -23,6 +23,8 @@ int refusal_explain(const struct host *h, uint32_t pid, int code, bool needs_fil
 	if (code == -ETIMEDOUT)
 		return explain_silence(h, pid, e);
 	memoryrights_read(h, pid, &other);
+	if (other.uid == UINT32_MAX)
+		return err_set(e, ESRCH, "process %u has ended", pid);
 	err_set(e, EACCES, "process %u '%s' may not be read", pid, other.name);
 	memoryrights_hint(h, pid, &other, needs_files, e);
 	return -EACCES;

@@ -17,7 +17,7 @@ int refusal_check(const struct snapshot *s, const struct threadscan *scan, const
 
 /* Sets e: why the calling process may not read the memory of process pid, or why it does not answer
  * (code is -ETIMEDOUT; remotemem.h).  needs_files: it is also about the file "syscall" of threads,
- * which is only for their owner.  Returns -EACCES or -ETIMEDOUT. */
+ * which is only for their owner.  Returns -EACCES, -ETIMEDOUT, or -ESRCH if it has ended. */
 int refusal_explain(const struct host *h, uint32_t pid, int code, bool needs_files,
 		    struct err *e);
 
