@@ -135,7 +135,8 @@ static int take_what_there_is(struct shot *s, struct err *e)
 	if (o->goroutines)
 		return take(s, cprof_goroutine_recorder(), e);
 	int r = may_be_go ? take(s, cprof_goroutine_recorder(), e) : -ENOENT;
-	if (r != -ENOENT)
+	/* a refusal is that of threads, which may need more rights */
+	if (r != -ENOENT && r != -EACCES && r != -EPERM)
 		return r;
 	cprof_recorder_free(s->recorder);
 	s->recorder = NULL;
