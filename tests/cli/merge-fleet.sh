@@ -103,6 +103,14 @@ run "$CPROF" merge --max-memory 1K -o x.pb.gz l.pb.gz
 is "$status" 1 '--max-memory'
 like err 'drop-label' '--max-memory: the advice'
 
+# A file with more samples than are kept from the first reading is read twice.
+awk 'BEGIN { for (i = 0; i < 40000; i++) printf "main;a%d;b%d;c%d;d;e;f;g;h;i;j %d\n", i, i, i % 7, i + 1 }' >large.folded
+"$CPROF" convert -o large.pb.gz large.folded
+"$CPROF" merge --threads 1 -o once.pb.gz large.pb.gz large.pb.gz
+"$CPROF" merge --threads 1 --skip-bad -o kept.pb.gz large.pb.gz large.pb.gz
+check '--skip-bad: large files give the same bytes' cmp once.pb.gz kept.pb.gz
+rm large.folded large.pb.gz once.pb.gz kept.pb.gz
+
 # ---- usage ----
 refused 64 'no FILE given' 'no file' merge -o x.pb.gz
 refused 64 '-o FOLDER' '--by without -o' merge --by app l.pb.gz

@@ -20,6 +20,16 @@
 #define MODEL_ITEMS_MAX (UINT32_MAX - 1)
 #define MODEL_LABELS_MAX 4096u      /* of a sample */
 
+/* The samples of one file, decoded: one that may be left out is read before the model changes. */
+struct model_kept_row { size_t n_locations, n_labels; };
+struct model_kept {
+	VEC(uint32_t) locations;
+	VEC(int64_t) values;
+	VEC(struct profile_label) labels;
+	VEC(struct model_kept_row) rows;
+	bool is_complete;           /* else there are too many: the file is read again */
+};
+
 struct model_builder {
 	struct model *m;
 	const struct model_merge *how;
@@ -37,6 +47,7 @@ struct model_builder {
 	VEC(uint32_t) comments;
 	struct hashindex by_mapping, by_function, by_location, by_stack, by_labels, by_sample;
 	struct hashindex by_comment;
+	struct model_kept kept;
 	struct err *e;
 };
 

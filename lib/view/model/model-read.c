@@ -15,6 +15,7 @@
 #include <time.h>
 
 #define COMMENTS_MAX 100000
+#define KEPT_MAX ((size_t)1 << 18)   /* items of decoded samples: a few MiB */
 
 /* ---- one file ------------------------------------------------------------- */
 
@@ -142,6 +143,25 @@ static uint32_t *new_index_map(size_t n)
 	return map;
 }
 
+static int add_kept(struct model_builder *b, struct model_file *f)
+{
+	const struct model_kept *k = &b->kept;
+	size_t location = 0, label = 0;
+	for (size_t i = 0; i < k->rows.n; i++) {
+		struct pprof_sample_row row = {
+			.location = k->locations.v + location, .label = k->labels.v + label,
+			.value = k->values.v + i * f->head->n_sample_types,
+			.n_locations = k->rows.v[i].n_locations, .n_labels = k->rows.v[i].n_labels,
+		};
+		int r = model_sample_add(b, f, &row);
+		if (r < 0)
+			return r;
+		location += row.n_locations;
+		label += row.n_labels;
+	}
+	return 0;
+}
+
 static int add_samples(struct model_builder *b, struct model_file *f, struct pprof_samples *s)
 {
 	const struct profile *p = f->head;
@@ -169,6 +189,8 @@ static int add_samples(struct model_builder *b, struct model_file *f, struct ppr
 	if (!m->default_type)
 		m->default_type = model_intern(b, p->default_sample_type);
 	m->n_files++;
+	if (b->kept.is_complete)
+		return add_kept(b, f);
 	struct pprof_sample_row row;
 	while ((r = pprof_samples_next(s, &row)) > 0)
 		if ((r = model_sample_add(b, f, &row)) < 0)
@@ -176,17 +198,49 @@ static int add_samples(struct model_builder *b, struct model_file *f, struct ppr
 	return r;
 }
 
-/* All samples of a file that may be left out are read before the model changes. */
-static int check_samples(const struct model_builder *b, struct pprof_samples *s)
+/* Appends n items of any array.  False if out of memory. */
+#define APPEND(array, items, n_items) \
+	(VEC_RESERVE(array, n_items) && \
+	 (memcpy((array)->v + (array)->n, items, (n_items) * sizeof(*(array)->v)), \
+	  (array)->n += (n_items), true))
+
+static int keep_row(struct model_builder *b, const struct pprof_sample_row *row, size_t n_values)
 {
+	struct model_kept *k = &b->kept;
+	struct model_kept_row one = { row->n_locations, row->n_labels };
+	if (k->locations.n + k->labels.n + k->rows.n > KEPT_MAX)
+		k->is_complete = false;
+	if (!k->is_complete)
+		return 0;
+	if ((row->n_locations && !APPEND(&k->locations, row->location, row->n_locations)) ||
+	    (row->n_labels && !APPEND(&k->labels, row->label, row->n_labels)) ||
+	    (n_values && !APPEND(&k->values, row->value, n_values)) || !VEC_PUSH(&k->rows, one))
+		return model_no_memory(b);
+	return 0;
+}
+
+/* All samples of a file that may be left out are read before the model changes.  A small file's are
+ * kept, so that they are decoded once. */
+static int check_samples(struct model_builder *b, struct pprof_samples *s, size_t n_values)
+{
+	struct model_kept *k = &b->kept;
 	struct pprof_sample_row row;
 	int r = 0;
+	k->is_complete = b->how->skip != NULL;
+	k->locations.n = k->values.n = k->labels.n = k->rows.n = 0;
 	if (!b->how->skip)
 		return 0;
-	while ((r = pprof_samples_next(s, &row)) > 0)
+	if (!VEC_RESERVE(&k->locations, 1) || !VEC_RESERVE(&k->values, 1) ||
+	    !VEC_RESERVE(&k->labels, 1))
+		return model_no_memory(b);
+	while ((r = pprof_samples_next(s, &row)) > 0) {
 		if (row.n_labels > MODEL_LABELS_MAX)
 			return err_set(b->e, E2BIG, "a sample with more than %u labels",
 				       MODEL_LABELS_MAX);
+		r = keep_row(b, &row, n_values);
+		if (r < 0)
+			return r;
+	}
 	pprof_samples_rewind(s);
 	return r;
 }
@@ -211,7 +265,7 @@ static int add_file(struct model_builder *b, struct pprof_samples *s, const stru
 {
 	struct model_file f = { .head = head };
 	set_window(b, &f);
-	int r = check_samples(b, s);
+	int r = check_samples(b, s, head->n_sample_types);
 	if (r >= 0)
 		r = add_samples(b, &f, s);
 	free(f.mapping);
@@ -268,6 +322,10 @@ int model_build_end(struct model_builder *b, int r, struct model **ret)
 	hashindex_done(&b->by_labels);
 	hashindex_done(&b->by_sample);
 	hashindex_done(&b->by_comment);
+	VEC_FREE(&b->kept.locations);
+	VEC_FREE(&b->kept.values);
+	VEC_FREE(&b->kept.labels);
+	VEC_FREE(&b->kept.rows);
 	if (r < 0)
 		model_free(b->m);
 	else
