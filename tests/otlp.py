@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Reads requests of OpenTelemetry's profiles signal, and applies the rules of its definition.
 
-    otlp.py FILE      prints the profiles of a request, gzipped or not
+    otlp.py FILE          prints the profiles of a request, gzipped or not
+    otlp.py FILE PPROF    status 1 unless each resource of the request has the samples of this pprof file
 
 read(data) returns a list of Profile; it raises Invalid for whatever the comments of
 opentelemetry-proto 1.10 and 1.11 call a MUST: zero values at index 0, indices inside their tables,
@@ -10,6 +11,7 @@ samples with values, keys that come once. Duplicates in a table, which SHOULD no
 import gzip
 import sys
 
+import pprof
 import wire
 from wire import Invalid, need
 
@@ -148,12 +150,51 @@ def read(data):
     return profiles
 
 
+def stacks(p, kind):
+    """How much of a sample type each (stack, thread) has; of one request."""
+    sums = {}
+    for stack, attributes, value in p.samples:
+        key = tuple(stack), str(attributes.get("thread.name", "")), kind
+        sums[key] = sums.get(key, 0) + value
+    return sums
+
+
+def pprof_stacks(path):
+    profile = pprof.Profile(path)
+    sums = {}
+    for locations, values, labels in profile.samples:
+        stack = []
+        for l in locations:
+            stack += [f.name for f, _ in l.lines] or ["0x%x" % l.address]
+        for (kind, _), value in zip(profile.sample_types, values):
+            key = tuple(stack), labels.get("thread_name", ""), kind
+            if value:
+                sums[key] = sums.get(key, 0) + value
+    return sums
+
+
+def compare(profiles, path):
+    want = pprof_stacks(path)
+    by_resource = {}
+    for p in profiles:
+        by_resource.setdefault((p.id[:15], str(p.resource)), {}).update(stacks(p, p.sample_type[0]))
+    for name, got in by_resource.items():
+        if got != want:
+            print("%s: %d stacks, not %d" % (name, len(got), len(want)))
+            print(sorted(set(got.items()) ^ set(want.items()))[:4])
+            return 1
+    return 0 if by_resource else 1
+
+
 def main():
     with open(sys.argv[1], "rb") as f:
         data = f.read()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    for p in read(data):
+    profiles = read(data)
+    if len(sys.argv) > 2:
+        sys.exit(compare(profiles, sys.argv[2]))
+    for p in profiles:
         print(p.resource, p.sample_type, p.period_type, p.period, p.time, p.duration)
         for stack, attributes, value in p.samples:
             print("  %d %s %s" % (value, ";".join(reversed(stack)), attributes))

@@ -10,8 +10,9 @@ FORMAT is pyroscope, parca or otlp. Real ones are in no package of Debian's. The
 
 What was taken is in FOLDER/log, one JSON object a line: {"n": the label n, "service": ..., "labels":
 ..., "types": ..., "sums": [of each sample type], "start": time, "bytes": ...}; refused requests are in
-FOLDER/refused, and each request is in FOLDER/requests. The file FOLDER/behave says what to do instead;
-its lines are used once each, from the first on, unless they begin with "always ":
+FOLDER/refused, each request is in FOLDER/requests, and the last one is FOLDER/body. The file
+FOLDER/behave says what to do instead; its lines are used once each, from the first on, unless they begin
+with "always ":
     STATUS [TEXT]       answer so; for Parca the status of gRPC
     after SECONDS       with 429 and Retry-After
     many STATUS         answer so if the request has more than one profile
@@ -221,6 +222,8 @@ class Server:
         """Takes a request; the words say what to do after that."""
         with self.lock:
             words = self.behaviour()
+            with open(os.path.join(self.folder, "body"), "wb") as f:
+                f.write(body)
             self.write("requests", "%.3f %d %s" % (time.time(), len(body), " ".join(words)))
             if self.token and authorization != "Bearer " + self.token:
                 raise Answer(401, "no credentials")

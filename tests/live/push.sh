@@ -88,6 +88,7 @@ for format in pyroscope parca otlp; do
 	cpu=$("$PYTHON" "$tests/pprof.py" one.keep 'print(total)' 2>/dev/null | sed -n '/^[0-9]*$/p' | tail -n 1)
 	[ -n "$cpu" ] && taken "$format: with their values" "sums('cpu') == 100 * $cpu"
 	is "$(counter delivered)" 100 "$format: counted"
+	[ $format != otlp ] || check 'otlp: with the same stacks and threads' "$PYTHON" "$tests/otlp.py" srv.keep/body one.keep
 
 	# An answer for each of the failures.
 	denied=401 wrong=404 busy=503 refused=422 large=413 broken=500
