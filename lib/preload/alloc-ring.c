@@ -57,6 +57,13 @@ static void release_lock(uint32_t tid)
 				    __ATOMIC_RELAXED);
 }
 
+/* The profiler has allocated the next pages.  Reading one maps it and its neighbours at once,
+ * writing would map each for itself. */
+static void touch(const volatile unsigned char *at)
+{
+	(void)*at;
+}
+
 /* Where a record of up to n_bytes goes; NULL: there is no room.  The caller has the lock. */
 static void *reserve(unsigned char *ring, uint64_t n_bytes)
 {
@@ -67,7 +74,10 @@ static void *reserve(unsigned char *ring, uint64_t n_bytes)
 		own->known_tail = tail = __atomic_load_n(&own->tail, __ATOMIC_ACQUIRE);
 	if (head % 8 || head - tail > data_bytes || data_bytes - (head - tail) < n_bytes)
 		return NULL;
-	return ring + (head & (data_bytes - 1));
+	unsigned char *at = ring + (head & (data_bytes - 1));
+	touch(at);
+	touch(at + n_bytes - 1);
+	return at;
 }
 
 static void publish(uint32_t tid, uint64_t n_bytes)

@@ -24,11 +24,36 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define LOCK_NS UINT64_C(1000000000)
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22  /* Linux 5.14 */
+#endif
+#define POPULATE_BYTES (UINT64_C(1) << 19)
 
 static const struct record_format alloc_format = {
 	.sample_type = ALLOCFORMAT_ALLOC_TYPE, .sample_regs_user = ALLOCFORMAT_REGS,
 };
 static const struct record_format free_format = { .sample_type = ALLOCFORMAT_FREE_TYPE };
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Allocates pages of the ring before a program writes to them for the first time, which would cost
+ * its time.  In steps, as far as they are used. */
+static void populate(struct allocring *r, uint64_t head)
+{
+	uint64_t used = head - r->first, step = POPULATE_BYTES;
+	uint64_t want = used < r->data_bytes - step ? (used / step + 2) * step : r->data_bytes;
+	want = want < r->data_bytes ? want : r->data_bytes;
+	while (r->n_populated < want) {
+		uint64_t at = (r->first + r->n_populated) & (r->data_bytes - 1);
+		uint64_t n = want - r->n_populated, n_max = r->data_bytes - at;
+		n = n < n_max ? n : n_max;
+		/* Older kernels cannot do it. */
+		if (madvise(r->data + at, n, MADV_POPULATE_READ) < 0)
+			want = r->n_populated = r->data_bytes;
+		else
+			r->n_populated += n;
+	}
+}
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
@@ -122,6 +147,9 @@ int allocring_start(struct allocring *r, uint64_t mean, uint32_t stack_bytes, bo
 	r->tail = __atomic_load_n(&h->head, __ATOMIC_ACQUIRE);
 	r->before = (struct allocring_losses){ h->n_lost_allocs, h->n_lost_frees, h->n_untracked };
 	__atomic_store_n(&h->tail, r->tail, __ATOMIC_RELEASE);
+	r->first = r->tail / ALLOCFORMAT_HEAD_BYTES * ALLOCFORMAT_HEAD_BYTES;
+	r->n_populated = 0;
+	populate(r, r->tail);
 	h->mean = mean;
 	h->stack_bytes = stack_bytes;
 	__atomic_store_n(&h->seen_ns, now_ns, __ATOMIC_RELAXED);
@@ -150,6 +178,8 @@ void allocring_tend(struct allocring *r, uint64_t now_ns)
 	uint64_t head = __atomic_load_n(&r->head->head, __ATOMIC_RELAXED);
 	uint32_t dormant = 0;
 	__atomic_store_n(&r->head->seen_ns, now_ns, __ATOMIC_RELAXED);
+	if (r->number)
+		populate(r, head);
 	/* We were silent for too long. */
 	if (r->number &&
 	    __atomic_compare_exchange_n(&r->head->active, &dormant, r->number, false,

@@ -23,6 +23,7 @@ struct allocring {
 	uint8_t *data;                   /* twice the same, one after the other; NULL: closed */
 	uint32_t data_bytes;
 	uint64_t tail;                   /* read so far */
+	uint64_t first, n_populated; /* bytes from first on that are allocated */
 	int fd;                          /* the memfd */
 	uint64_t device, inode;
 	uint32_t number;                 /* of this recording, in head->active; 0: none */
