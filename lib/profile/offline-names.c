@@ -204,12 +204,12 @@ static uint64_t vaddr_of(const struct dso *d, const struct offline_address *a)
 	return vaddr;
 }
 
-static int resolve(struct offline_names *o, const struct dso *d, struct symbolizer_has *ret_has,
-		   struct wanted *w, size_t n)
+static int resolve(struct offline_names *o, const struct dso *d, struct wanted *w, size_t n)
 {
 	const struct cprof_symbolize_config *config = o->files.config;
 	struct fetch_file fetched;
 	struct symbolizer_counts counts = { 0 };
+	struct symbolizer_has has;
 	struct symbolizer_options options = {
 		.host = &o->files.host, .debug_dirs = o->files.dir, .log = config->log,
 		.demangle = (uint8_t)config->naming.demangle, .counts = &counts,
@@ -224,7 +224,7 @@ static int resolve(struct offline_names *o, const struct dso *d, struct symboliz
 	qsort(w, n, sizeof(*w), compare_wanted);
 	for (size_t i = 0; i < n; i++)
 		addr[i].vaddr = w[i].vaddr;
-	int r = symbolizer_resolve(&options, d, addr, n, &o->lines, &o->strings, ret_has);
+	int r = symbolizer_resolve(&options, d, addr, n, &o->lines, &o->strings, &has);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		o->address.v[w[i].address].named = addr[i];
 		o->stats.n_named += addr[i].source != SYMBOLIZER_NONE;
@@ -282,7 +282,7 @@ static int resolve_file(struct offline_names *o, struct offline_file *f, struct 
 	for (size_t i = 0; i < n && r == 0; i++)
 		w[i].vaddr = vaddr_of(&d, &o->address.v[w[i].address]);
 	if (r == 0)
-		r = resolve(o, &d, &f->has, w, n);
+		r = resolve(o, &d, w, n);
 	dso_close_file(&d);
 	free(d.path);
 	free(d.open_path);
@@ -351,9 +351,22 @@ const struct symaddr *offline_names_of(const struct offline_names *o,
 		? NULL : &o->address.v[at].named;
 }
 
-struct symbolizer_has offline_names_has(const struct offline_names *o,
-					const struct profile_mapping *m)
+/* As symbolizer_resolve says it of the addresses of one profile. */
+void offline_names_has(const struct offline_names *o, const struct profile *p,
+		       struct symbolizer_has *has)
 {
-	uint32_t file = is_file(m) ? find_file(o, m) : HASHINDEX_NONE;
-	return file == HASHINDEX_NONE ? (struct symbolizer_has){ 0 } : o->file.v[file].has;
+	for (size_t i = 0; i < p->n_locations; i++) {
+		const struct symaddr *a = offline_names_of(o, &p->location[i]);
+		if (!a)
+			continue;
+		struct symbolizer_has *h = &has[p->location[i].mapping - p->mapping];
+		h->functions |= a->source != SYMBOLIZER_NONE && a->source != SYMBOLIZER_PSEUDO;
+		h->inline_frames |= a->source == SYMBOLIZER_DWARF ||
+				    a->source == SYMBOLIZER_RUNTIME;
+		for (uint32_t k = 0; k < a->n_lines; k++) {
+			const struct symline *line = &o->lines.v[a->first_line + k];
+			h->filenames |= line->file != 0;
+			h->line_numbers |= line->line != 0;
+		}
+	}
 }

@@ -27,7 +27,6 @@ struct offline_file {
 	uint32_t build_id;                 /* of strings; 0: none */
 	VEC(uint32_t) path;                /* the first ones under which it was recorded */
 	uint64_t weight;                   /* samples in it */
-	struct symbolizer_has has;
 };
 
 /* An address as the profiles have it: the mapping says how it becomes one of the file. */
@@ -62,8 +61,8 @@ int offline_names_resolve(struct offline_names *o);
 const struct symaddr *offline_names_of(const struct offline_names *o,
 				       const struct profile_location *l);
 
-/* What is known of a mapping's names now; all false if nothing is new. */
-struct symbolizer_has offline_names_has(const struct offline_names *o,
-					const struct profile_mapping *m);
+/* What was found for each mapping of a profile; has: p->n_mappings of them, all false. */
+void offline_names_has(const struct offline_names *o, const struct profile *p,
+		       struct symbolizer_has *has);
 
 #endif

@@ -129,22 +129,27 @@ static int write_locations(struct offline *o)
 	return r;
 }
 
-static void write_mappings(struct offline *o)
+static int write_mappings(struct offline *o)
 {
 	const struct profile *p = o->p;
+	CLEANUP_FREE struct symbolizer_has *has = calloc(p->n_mappings + 1, sizeof(*has));
+	if (!has)
+		return -ENOMEM;
+	offline_names_has(o->names, p, has);
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		const struct profile_mapping *m = &p->mapping[i];
-		const struct symbolizer_has h = offline_names_has(o->names, m);
+		const struct symbolizer_has *h = &has[i];
 		pprof_mapping(o->out, &(struct pprof_mapping){
 			.memory_start = m->memory_start, .memory_limit = m->memory_limit,
 			.file_offset = m->file_offset, .filename = m->filename,
 			.build_id = m->build_id,
-			.has_functions = m->has_functions || h.functions,
-			.has_filenames = m->has_filenames || h.filenames,
-			.has_line_numbers = m->has_line_numbers || h.line_numbers,
-			.has_inline_frames = m->has_inline_frames || h.inline_frames,
+			.has_functions = m->has_functions || h->functions,
+			.has_filenames = m->has_filenames || h->filenames,
+			.has_line_numbers = m->has_line_numbers || h->line_numbers,
+			.has_inline_frames = m->has_inline_frames || h->inline_frames,
 		});
 	}
+	return 0;
 }
 
 static int write_samples(struct offline *o)
@@ -187,8 +192,9 @@ static int write_all(struct offline *o, struct err *e)
 	pprof_times(o->out, p->time_nanos, p->duration_nanos);
 	for (size_t i = 0; i < p->n_comments; i++)
 		pprof_comment(o->out, p->comment[i]);
-	write_mappings(o);
-	int r = write_locations(o);
+	int r = write_mappings(o);
+	if (r == 0)
+		r = write_locations(o);
 	if (r == 0)
 		r = write_samples(o);
 	return r < 0 ? err_errno(e, -r, "cannot write the profile") : pprof_finish(o->out, e);

@@ -163,6 +163,24 @@ is "$status" 0 'symbolize --skip-bad'
 like err '1 of 6 profiles are left as they were' 'it is counted'
 is "$(cat fleet/2.pb.gz)" 'not a profile' 'it is left as it was'
 profile 'the others are named' fleet/1.pb.gz "path('innermost', 'middle', 'outermost', 'main') > 0.3"
+# What is known of a file in one profile says nothing of the others.
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir machine alone
+	background sh -c 'while :; do ls -lR /usr/share/doc /proc/self; done >/dev/null 2>&1'
+	"$CPROF" record -q -a -e cpu-clock -F 499 --no-symbols --duration 2s --switch-output=250ms -o machine/w.pb.gz
+	kill "$pid"
+	cp machine/*.pb.gz alone
+	find machine -name '*.pb.gz' -print0 | "$CPROF" symbolize -q --files-from - 2>/dev/null
+	same=0
+	for path in alone/*.pb.gz; do
+		"$CPROF" symbolize -q "$path" 2>/dev/null
+		cmp "$path" "machine/${path##*/}" && same=$((same + 1))
+	done
+	is "$same" "$(find alone -name '*.pb.gz' | wc -l)" 'windows of the whole machine are the same as if named alone'
+	rm -r machine alone
+else
+	skip 'windows of the whole machine' 'needs root'
+fi
 run sh -c "printf '' | \"$CPROF\" symbolize --files-from -"
 is "$status" 1 'an empty list'
 rm -r fleet
