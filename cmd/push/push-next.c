@@ -191,7 +191,9 @@ static void dropped(struct push *p, const struct batch *b, enum push_loss_kind k
 	snprintf(why, sizeof(why), "%s (%ld%s%s)", kind == PUSH_LOST_UNSURE
 		 ? "sent, and the server did not say whether it has them"
 		 : kind == PUSH_LOST_TOO_LARGE ? "too large for the server"
-		 : "the server refuses them", a->http_status, *a->text ? ": " : "", a->text);
+		 : "the server refuses them",
+		 a->grpc_status > 0 ? (long)a->grpc_status : a->http_status,
+		 *a->text ? ": " : "", a->text);
 	say_dropped(p, b->n, why);
 	settle(p, b);
 }
@@ -208,7 +210,7 @@ static void say_failed(struct push *p, enum push_verdict v, const struct push_an
 	char status[24] = "";
 	if (!push_pace_tells(&p->pace, v, now))
 		return;
-	if (a->http_status)
+	if (a->http_status >= 300)
 		snprintf(status, sizeof(status), " (%ld)", a->http_status);
 	push_say(p, "%s%s%s%s; trying again in %.0f s", word[v], status, *a->text ? ": " : "",
 		 a->text, (double)(p->pace.next_ns - now) / 1e9);

@@ -217,6 +217,20 @@ is "$status" 1 'another name than that of the certificate'
 unlike err 'secret-of-the-server' 'no message has the token'
 stop_server
 
+if "$PYTHON" -c 'import grpc' 2>/dev/null; then
+	start_server parca --tls "$tests/live/serve-cert.pem" "$tests/live/serve-key.pem" --token secret-of-the-server
+	new_spool
+	spool count=2
+	push --ca-file "$tests/live/serve-cert.pem" "https://localhost:$port"
+	is "$status $(left)" '1 2' 'gRPC without a token'
+	like err 'denies access: no credentials' 'and why'
+	push --ca-file "$tests/live/serve-cert.pem" --token-file token.keep "https://localhost:$port"
+	is "$status $(left)" '0 0' 'gRPC with TLS and a token'
+	stop_server
+else
+	skip 'gRPC with TLS' 'python3-grpcio is not installed'
+fi
+
 # ---- a hostile spool ----
 start_server otlp
 new_spool

@@ -163,7 +163,7 @@ is "$status" 0 'symbolize --skip-bad'
 like err '1 of 6 profiles are left as they were' 'it is counted'
 is "$(cat fleet/2.pb.gz)" 'not a profile' 'it is left as it was'
 profile 'the others are named' fleet/1.pb.gz "path('innermost', 'middle', 'outermost', 'main') > 0.3"
-# What is known of a file in one profile says nothing of the others.
+# What one profile has of a file is not true of the others.
 if [ "$(id -u)" -eq 0 ]; then
 	mkdir machine alone
 	background sh -c 'while :; do ls -lR /usr/share/doc /proc/self; done >/dev/null 2>&1'
