@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "cmd/childnames.h"
 #include "cmd/cmd.h"
 #include "cmd/printable.h"
 #include "cmd/record/recordfiles.h"
@@ -91,6 +92,7 @@ static int write_part(const struct partwriter *p, struct cprof_recorder *recorde
 	if (r == -ENODATA && f.n_written == 0 && !p->quiet)
 		fprintf(stderr, "no samples, so no file is written\n");
 	report_files(&f, recorder, fd, p->quiet);
+	childnames_send(p->names_fd, recorder);
 	return summarize(p, &f, recorder, own_cpu_s);
 failed:
 	cmd_fail("record", &e);
@@ -106,6 +108,8 @@ int partwriter_begin(struct partwriter *p, struct cprof_recorder *recorder, stru
 	partwriter_stamp(p, recorder, stamp);
 	fflush(NULL);
 	double own_cpu_s = summary_own_cpu_s();
+	p->names_fd = childnames_open();
+	p->recorder = recorder;
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fd[0]);
@@ -118,6 +122,7 @@ int partwriter_begin(struct partwriter *p, struct cprof_recorder *recorder, stru
 	close(fd[1]);
 	if (r < 0) {
 		close(fd[0]);
+		childnames_take(p->names_fd, recorder);
 		return r;
 	}
 	p->pid = pid;
@@ -148,6 +153,7 @@ bool partwriter_poll(struct partwriter *p, bool wait)
 	do
 		got = waitpid(p->pid, &status, 0);
 	while (got < 0 && errno == EINTR);
+	childnames_take(p->names_fd, p->recorder);
 	close(p->fd);
 	p->fd = -1;
 	p->pid = 0;

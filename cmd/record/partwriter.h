@@ -33,6 +33,8 @@ struct partwriter {
 	bool strict;                   /* count parts with losses */
 	const struct realtime *realtime;
 	pid_t pid;                     /* of the child that writes; 0: none */
+	struct cprof_recorder *recorder;    /* of the child's copy; borrowed */
+	int names_fd;                  /* the child's names (childnames.h); -1 */
 	int fd;                        /* readable when the child reports files or ends; -1 */
 	VEC(char) reported;            /* the names of its files received so far */
 	uint64_t last_stamp;

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "cmd/cachedir.h"
+#include "cmd/childnames.h"
 #include "cmd/nofile.h"
 #include "cmd/realtime.h"
 #include "cmd/serve/request.h"
@@ -38,6 +39,7 @@ struct job {
 	bool wants_cut, wants_stop, over;
 	pid_t writer;                   /* 0: none */
 	int writer_fd;                  /* its end is the writer's; -1 */
+	int names_fd;                   /* the names that it looks up (childnames.h); -1 */
 };
 
 /* ---- to the server ------------------------------------------------------------------- */
@@ -120,6 +122,7 @@ static int reap_writer(struct job *j, struct err *e)
 	while (waitpid(j->writer, &status, 0) < 0 && errno == EINTR)
 		;
 	close(j->writer_fd);
+	childnames_take(j->names_fd, j->recorder);
 	j->writer_fd = -1;
 	j->writer = 0;
 	return status == 0 ? 0 : err_set(e, EIO, "a part of the profile could not be written");
@@ -134,10 +137,13 @@ static int begin_part(struct job *j, struct err *e)
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		return err_errno(e, errno, "cannot write a part of the profile");
 	uint64_t cpu_ns = own_cpu_ns();
+	j->names_fd = childnames_open();
 	j->writer = fork();
 	if (j->writer == 0) {
 		close(fd[0]);
-		_exit(send_part(j, cpu_ns, e) < 0);
+		r = send_part(j, cpu_ns, e);
+		childnames_send(j->names_fd, j->recorder);
+		_exit(r < 0);
 	}
 	close(fd[1]);
 	j->writer_fd = fd[0];

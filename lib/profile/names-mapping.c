@@ -17,7 +17,7 @@
 /* A linear search suffices: there are a few dozen mappings at most, and callers mostly try the one
  * of their last address first. */
 
-static uint32_t add_mapping(struct names *n, struct names_mapping m)
+uint32_t names_mapping_add(struct names *n, struct names_mapping m)
 {
 	for (size_t i = 0; i < n->mappings.n; i++) {
 		const struct names_mapping *have = &n->mappings.v[i];
@@ -30,7 +30,7 @@ static uint32_t add_mapping(struct names *n, struct names_mapping m)
 
 void names_mapping_none(struct engine *g, struct names *n)
 {
-	add_mapping(n, (struct names_mapping){
+	names_mapping_add(n, (struct names_mapping){
 		.filename = strtab_add_cstr(&g->strings, PPROF_NO_MAIN),
 	});
 }
@@ -59,7 +59,7 @@ uint32_t names_mapping_dso(struct engine *g, struct names *n, const struct dso *
 		m.file_off = s->file_off;
 		break;
 	}
-	return add_mapping(n, m);
+	return names_mapping_add(n, m);
 }
 
 static bool wants_real_addresses(const struct names_options *o)
@@ -95,7 +95,7 @@ static uint32_t add_kernel_mapping(struct names *n, const struct names_options *
 				   struct names_mapping m, uint64_t shift, uint64_t *address)
 {
 	if (wants_real_addresses(o))
-		return add_mapping(n, m);
+		return names_mapping_add(n, m);
 	bool has_bounds = m.start != 0 && shift != *address;
 	*address -= shift;
 	m.start = has_bounds ? m.start - shift : 0;
@@ -105,7 +105,7 @@ static uint32_t add_kernel_mapping(struct names *n, const struct names_options *
 		m.start = m.shift = 0;
 		m.limit = UINT64_MAX;
 	}
-	return add_mapping(n, m);
+	return names_mapping_add(n, m);
 }
 
 uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct names_options *o,

@@ -8,6 +8,10 @@
 #include "profile/names.h"
 #include "symbolize/elf/dso.h"
 
+/* The mapping with that file, build id and start, which is made if there is none; NAMES_NO_MAPPING:
+ * no memory. */
+uint32_t names_mapping_add(struct names *n, struct names_mapping m);
+
 /* The mapping of the segment that contains vaddr; NAMES_NO_MAPPING: no memory. */
 uint32_t names_mapping_dso(struct engine *g, struct names *n, const struct dso *d, uint64_t vaddr);
 

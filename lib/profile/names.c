@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "profile/fetch.h"
+#include "profile/names-kept.h"
 #include "profile/names-mapping.h"
 #include "symbolize/elf/debugfetch.h"
 #include "symbolize/elf/dso.h"
@@ -447,6 +448,25 @@ static size_t list_unknown(const struct engine *g, struct names *n, const struct
 	return n_ret;
 }
 
+/* Names of earlier profiles.  Returns the number of frames that are left in the list. */
+static size_t take_known(struct engine *g, const struct names_options *o, struct names *n,
+			 struct by_dso *list, size_t n_list)
+{
+	char key[NAMES_KEPT_KEY_MAX];
+	size_t n_left = 0;
+	if (!o->known || !namecache_bytes_used(o->known))
+		return n_list;
+	for (size_t i = 0, next; i < n_list; i = next) {
+		uint32_t dso = list[i].dso;  /* list[i] may be overwritten */
+		const struct dso *d = dso_get(&g->dsos, dso);
+		bool has_key = names_kept_key(g, o, d, key);
+		for (next = i; next < n_list && list[next].dso == dso; next++)
+			if (!has_key || !names_kept_take(g, n, o->known, d, key, list[next].frame))
+				list[n_left++] = list[next];
+	}
+	return n_left;
+}
+
 static int resolve_list(struct engine *g, const struct names_options *options, struct names *n,
 			struct elfcache *kept, struct by_dso *list, size_t n_list)
 {
@@ -466,8 +486,6 @@ static int resolve_list(struct engine *g, const struct names_options *options, s
 	jitcode_settle(&g->kernel_code, &replaced);
 	free(replaced);
 	int r = fetch(g, options, n, list, n_list);
-	if (r == 0)
-		add_main_binary(g, n);
 	for (size_t i = 0, next; r == 0 && i < n_list; i = next) {
 		for (next = i; next < n_list && list[next].dso == list[i].dso;)
 			next++;
@@ -500,6 +518,8 @@ static int resolve(struct engine *g, const struct names_options *options, struct
 	if (!list)
 		return -ENOMEM;
 	size_t n_list = list_unknown(g, n, used, n_used, list);
+	add_main_binary(g, n);
+	n_list = take_known(g, options, n, list, n_list);
 	r = resolve_list(g, options, n, kept, list, n_list);
 	if (r < 0 || (r = intern_functions(n)) < 0)
 		return r;

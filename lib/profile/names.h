@@ -21,6 +21,7 @@ struct cprof_naming;
 struct engine;
 struct err;
 struct fetch_file;
+struct namecache;
 
 struct names_function {
 	uint32_t name, linkage, file;  /* strtab ids of the engine's strings */
@@ -88,6 +89,7 @@ struct names_options {
 	bool may_ask_kernel;           /* may BPF programs be loaded for its names? */
 	const char *cache_dir;         /* for the kernel's names and the files of symbolize/;
 				        * NULL: no cache */
+	const struct namecache *known; /* names of earlier profiles; NULL: none */
 };
 
 /* Resolves names; the engine's strings grow.  names: all zero, or earlier results for the same

@@ -15,30 +15,6 @@
 
 #define MODE_PRIVATE 0600
 
-int recorder_look_up_names(struct cprof_recorder *rec, struct err *e)
-{
-	if (rec->names_ready && rec->names_compactions == rec->engine.gc.tables.n_runs)
-		return 0;
-	/* Names refer to frames and strings, whose ids have changed. */
-	if (rec->names_compactions != rec->engine.gc.tables.n_runs)
-		names_done(&rec->names);
-	rec->names_compactions = rec->engine.gc.tables.n_runs;
-	struct names_options o = {
-		.symbols = { .host = rec->session.host, .log = rec->session.log,
-			     .demangle = (uint8_t)rec->config.naming.demangle,
-			     .only_addresses = rec->config.naming.no_symbols,
-			     .timeout_ns = rec->config.symbol_timeout_ns },
-		.naming = &rec->config.naming,
-		.running_kernel = rec->session.source->facts.running_kernel,
-		.may_ask_kernel = !rec->config.no_bpf && !rec->config.machine,
-		.kernel_release = rec->session.source->facts.kernel_release,
-		.cache_dir = rec->config.cache_dir,
-	};
-	int r = names_resolve(&rec->engine, &o, &rec->names, e);
-	rec->names_ready = r == 0;
-	return r;
-}
-
 /* The requested period; the mean one if the kernel or --adaptive changed the rate. */
 static uint64_t reported_period(const struct cprof_recorder *rec, size_t event,
 			       const struct cprof_event_stats *ev)

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cprof.h"
 #include "engine/engine.h"
+#include "profile/namecache.h"
 #include "profile/names.h"
 #include "recorder/cost.h"
 #include "recorder/coverage.h"
@@ -46,6 +47,8 @@ struct cprof_recorder {
 	struct recorder_watch watch;
 	struct livecode *live;         /* NULL: names of JIT code are not read from memory */
 	struct names names;
+	struct namecache known;        /* names of earlier profiles */
+	size_t n_known_bytes;          /* charged for them */
 	uint32_t names_compactions;    /* the engine's gc.tables.n_runs that names belong to */
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
 	uint64_t huge_pages_before, n_huge_pages;  /* if an event is in bytes: see hugepages.h */

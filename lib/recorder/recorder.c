@@ -303,6 +303,7 @@ void cprof_recorder_free(struct cprof_recorder *rec)
 	if (rec->kind)
 		rec->kind->close(&rec->session);
 	names_done(&rec->names);
+	namecache_done(&rec->known);
 	if (rec->engine_ready) {
 		slices_scatter(&rec->slices);
 		slices_clear(&rec->slices);

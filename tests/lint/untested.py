@@ -92,6 +92,8 @@ COVERED.update({
     "lib/stack/stack-args": (UNIT + "engine/test-waits-locks.c", THROUGH),
     "lib/profile/offline-files": ("tests/live/symbolize.sh", PART),
     "lib/profile/offline-names": ("tests/live/symbolize.sh", PART),
+    "lib/profile/names-kept": ("tests/live/parts.sh", "it needs names that another process has looked up"),
+    "lib/recorder/recorder-names": ("tests/live/parts.sh", "likewise"),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
     "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),
     "lib/engine/wakees": (UNIT + "engine/test-waitcount.c", THROUGH),

@@ -56,6 +56,20 @@ check 'rotation with --json: no sample is counted twice' \
 	test "$(sum 'v.cum("touch_pages") * v.total' r.*.pb.gz)" -le 1000000
 rm -f r.*.pb.gz
 
+# Names that one part looked up are known to the next ones, although each is written by a process of
+# its own.
+run "$CPROF" record -vv -e page-faults -c 100 --call-graph fp --switch-output=20ms -o n.pb.gz -- \
+	sh -c "'$PROG/pagefaulter' 20000 20 >&2"
+is "$status" 0 'names of earlier parts: status 0'
+set -- n.*.pb.gz
+check 'names of earlier parts: several files' test $# -ge 4
+for file in "$2" "$3"; do
+	profile "names of earlier parts: $file has names" "$file" 'cum("touch_pages") > 0.5'
+done
+check 'names of earlier parts: they are looked up once' \
+	test "$(grep -c "symbols of '.*/pagefaulter'" err)" -le 2
+rm -f n.*.pb.gz
+
 # By signal, keeping a number of files.
 background "$PROG/spin" 4 1000000
 target=$pid
