@@ -69,6 +69,7 @@ enum cprof_label {
 	CPROF_LABEL_PID = 1, CPROF_LABEL_TID = 2, CPROF_LABEL_THREAD_NAME = 4,
 	CPROF_LABEL_PROCESS_NAME = 8, CPROF_LABEL_CPU = 16, CPROF_LABEL_CGROUP = 32,
 	CPROF_LABEL_STACK = 64,
+	CPROF_LABEL_EXE = 128,  /* exe, the path of the program, and exe_build_id */
 };
 
 /* The calling program as target. */

@@ -15,6 +15,7 @@
 #include "proc/cgroup.h"
 #include "proc/procs.h"
 #include "source/record.h"
+#include "symbolize/elf/dso.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static const struct { enum samplelabel bit; const char *key; } label_keys[] = {
 	{ SAMPLELABEL_CPU, "cpu" },
 	{ SAMPLELABEL_CGROUP, "cgroup" },
 	{ SAMPLELABEL_STACK, STACK_MARKS_KEY },
+	{ SAMPLELABEL_EXE, "exe" },
 };
 #define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
@@ -97,7 +99,8 @@ static uint32_t number(struct samplelabels *l, uint64_t value)
 	return strtab_add(l->options.strings, text, (size_t)n);
 }
 
-/* The path after "0::" (cgroup v2), otherwise the last line's path, of /proc/PID/cgroup. */
+/* The path after "0::" (cgroup v2), otherwise the last line's path, of /proc/PID/cgroup; 0: the
+ * process has ended. */
 static uint32_t read_cgroup(struct samplelabels *l, uint32_t pid)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -112,6 +115,15 @@ static uint32_t read_cgroup(struct samplelabels *l, uint32_t pid)
 	return path ? strtab_add(l->options.strings, path, cgroup_path_bytes(path)) : 0;
 }
 
+/* A process that has ended was probably in the group of its parent. */
+static uint32_t find_cgroup(struct samplelabels *l, const struct procs_process *p)
+{
+	uint32_t group = read_cgroup(l, p->pid);
+	if (!group)
+		group = p->parent_cgroup;
+	return group || !p->ppid ? group : read_cgroup(l, p->ppid);
+}
+
 static void add_builtin(struct samplelabels *l, enum samplelabel bit, unsigned wanted,
 			uint32_t value, struct label *label, size_t *n)
 {
@@ -120,6 +132,22 @@ static void add_builtin(struct samplelabels *l, enum samplelabel bit, unsigned w
 	label[(*n)++] = (struct label){
 		.key = strtab_add_cstr(l->options.strings, samplelabels_key(bit)), .value = value,
 	};
+}
+
+static void add_exe(struct samplelabels *l, const struct procs_process *p, unsigned wanted,
+		    struct label *label, size_t *n)
+{
+	char id[DSO_BUILD_ID_TEXT_MAX];
+	struct strtab *strings = l->options.strings;
+	if (!(wanted & SAMPLELABEL_EXE) || p->exe == UINT32_MAX || !l->options.dsos)
+		return;
+	const struct dso *d = dso_get(l->options.dsos, p->exe);
+	add_builtin(l, SAMPLELABEL_EXE, wanted, strtab_add_cstr(strings, d->path), label, n);
+	if (d->n_build_id)
+		label[(*n)++] = (struct label){
+			.key = strtab_add_cstr(strings, SAMPLELABEL_EXE_BUILD_ID),
+			.value = strtab_add_cstr(strings, dso_build_id_text(d, id)),
+		};
 }
 
 static uint32_t make_labels(struct samplelabels *l, const struct procs_thread *t, uint32_t cpu,
@@ -136,9 +164,10 @@ static uint32_t make_labels(struct samplelabels *l, const struct procs_thread *t
 		add_builtin(l, SAMPLELABEL_CPU, wanted, number(l, cpu), label, &n);
 	if (wanted & SAMPLELABEL_CGROUP) {
 		if (!p->cgroup)
-			p->cgroup = read_cgroup(l, p->pid);
+			p->cgroup = find_cgroup(l, p);
 		add_builtin(l, SAMPLELABEL_CGROUP, wanted, p->cgroup, label, &n);
 	}
+	add_exe(l, p, wanted, label, &n);
 	if (pmu)
 		label[n++] = (struct label){
 			.key = strtab_add_cstr(l->options.strings, SAMPLELABEL_PMU), .value = pmu,
@@ -162,7 +191,7 @@ uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 	if (!(wanted & SAMPLELABEL_CPU))
 		cpu = 0;
 	if (memo && memo->is_valid && memo->thread_name == t->name &&
-	    memo->process_name == t->process->name && memo->cpu == cpu && memo->pmu == pmu)
+	    memo->process_name == t->process->name && memo->exe == t->process->exe && memo->cpu == cpu && memo->pmu == pmu)
 		return memo->set;
 	uint32_t set = LABELS_NONE;
 	unsigned kept = wanted & (SAMPLELABEL_PID | SAMPLELABEL_TID);
@@ -176,7 +205,7 @@ uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 	if (memo)
 		*memo = (struct samplelabels_memo){
 			.set = set, .thread_name = t->name, .process_name = t->process->name,
-			.cpu = cpu, .pmu = pmu, .is_valid = true,
+			.exe = t->process->exe, .cpu = cpu, .pmu = pmu, .is_valid = true,
 		};
 	return set;
 }

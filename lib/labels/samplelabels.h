@@ -18,6 +18,7 @@
 
 struct applabels;
 struct budget;
+struct dso_table;
 struct golabels;
 struct host;
 struct label;
@@ -30,12 +31,15 @@ struct strtab;
 enum samplelabel {
 	SAMPLELABEL_PID = 1, SAMPLELABEL_TID = 2, SAMPLELABEL_THREAD_NAME = 4,
 	SAMPLELABEL_PROCESS_NAME = 8, SAMPLELABEL_CPU = 16, SAMPLELABEL_CGROUP = 32,
+	SAMPLELABEL_EXE = 128,       /* with SAMPLELABEL_EXE_BUILD_ID */
 	SAMPLELABEL_STACK = 64,      /* only on samples that have marks: stack-marks.h */
 	/* Left out if all samples have the same. */
 	SAMPLELABELS_OPTIONAL = SAMPLELABEL_PID | SAMPLELABEL_TID | SAMPLELABEL_THREAD_NAME |
 				SAMPLELABEL_PROCESS_NAME,
 	SAMPLELABELS_DEFAULT = SAMPLELABELS_OPTIONAL | SAMPLELABEL_STACK,
 };
+/* The build id of the program, lower-case hex. */
+#define SAMPLELABEL_EXE_BUILD_ID "exe_build_id"
 /* In addition, on hybrid machines: of events that several PMUs count. */
 #define SAMPLELABEL_PMU "pmu"
 
@@ -47,6 +51,7 @@ struct samplelabels_options {
 	struct applabels *app;       /* the program's own; NULL: none */
 	struct golabels *go;         /* those of its goroutines; NULL: none */
 	const struct host *host;     /* NULL: a replay */
+	const struct dso_table *dsos;  /* of programs */
 	unsigned wanted;             /* enum samplelabel bits */
 	const char *const *fixed;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_fixed;
@@ -67,7 +72,7 @@ struct samplelabels {
 
 /* A thread's last set, and the values that it was built from.  Zeroed at first. */
 struct samplelabels_memo {
-	uint32_t set, thread_name, process_name, cpu, pmu;
+	uint32_t set, thread_name, process_name, exe, cpu, pmu;
 	bool is_valid;
 };
 

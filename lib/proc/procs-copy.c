@@ -46,6 +46,7 @@ static int copy_process(struct procs *to, const struct procs *from, const struct
 	p->ppid = of->ppid;
 	p->name = of->name;
 	p->cgroup = of->cgroup;
+	p->parent_cgroup = of->parent_cgroup;
 	p->n_losses_seen = of->n_losses_seen;
 	p->remap_ns = of->remap_ns;
 	p->target = of->target;

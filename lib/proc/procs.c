@@ -378,6 +378,9 @@ static void feed_fork_process(struct procs *p, const struct record *r, bool targ
 		proc->ppid = r->fork.ppid;
 		if (parent && parent != proc && proc->space.map.n == 0)
 			space_inherit(p, proc, parent);
+		if (parent)
+			proc->parent_cgroup = parent->cgroup ? parent->cgroup
+							     : parent->parent_cgroup;
 		if (t->name == 0 && parent)
 			t->name = by && by->process == parent ? by->name : parent->name;
 		if (proc->name == 0)
@@ -494,6 +497,7 @@ void procs_each_string(struct procs *p, void (*each)(void *ctx, uint32_t *string
 	for (size_t i = 0; i < p->n_processes; i++) {
 		each(ctx, &p->process[i]->name);
 		each(ctx, &p->process[i]->cgroup);
+		each(ctx, &p->process[i]->parent_cgroup);
 	}
 }
 

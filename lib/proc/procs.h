@@ -50,6 +50,7 @@ struct procs_process {
 	uint32_t name;         /* name of the leader thread, as of the last exec */
 	uint32_t exe;          /* dso id of the main binary; UINT32_MAX unknown */
 	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
+	uint32_t parent_cgroup;/* of its parent when it was forked, likewise */
 	uint32_t n_losses_seen; /* the session's: see engine/reread-maps.c */
 	uint64_t remap_ns;     /* likewise */
 	struct procs_space space;
