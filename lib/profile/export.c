@@ -26,8 +26,11 @@ struct export {
 	size_t n_locations;
 	uint32_t *function;      /* by function: id in this file */
 	uint32_t *mapping;       /* by mapping: id in this file; 0: not in it */
-	uint32_t dropped[16];    /* keys of optional labels that all samples share */
+	uint32_t dropped[16];    /* keys of labels that are left out */
 	unsigned n_dropped;
+	struct pprof_label more[EXPORT_PART_LABELS_MAX];  /* of each sample */
+	char *more_keys;         /* the text of their keys */
+	unsigned n_more;
 	uint32_t *shown;         /* by stack: without frames that only allocate; NULL: as it is */
 	bool merges;             /* some counts differ only in what no file contains */
 	uint32_t lock_key;       /* of the label lock; 0: there is none */
@@ -38,6 +41,7 @@ static void export_done(struct export *x)
 {
 	pprof_free(x->out);
 	free(x->shown);
+	free(x->more_keys);
 	free(x->entry);
 	free(x->location);
 	free(x->by_frequency);
@@ -86,6 +90,11 @@ static uint32_t stack_of(const struct export *x, uint32_t count)
 	return x->shown ? x->shown[stack] : stack;
 }
 
+static bool is_in_part(const struct export *x, const struct count *c)
+{
+	return !x->info->part || x->info->part->has_set[c->labels];
+}
+
 static int order_entries(struct export *x, uint32_t event)
 {
 	const struct counts *c = &x->g->counts;
@@ -96,7 +105,7 @@ static int order_entries(struct export *x, uint32_t event)
 	size_t n = 0;
 	for (uint32_t i = 0; i < c->n; i++)
 		if (engine_output_of(x->g, c->v[i].event) == event &&
-		    c->v[i].n_samples | c->v[i].value)
+		    c->v[i].n_samples | c->v[i].value && is_in_part(x, &c->v[i]))
 			placed[n++] = (struct radix_item){ set_of(x, i), i };
 	/* Equal samples become neighbours. */
 	if (x->merges && !radix_sort(placed, n))
@@ -263,6 +272,12 @@ static bool is_useless(const struct export *x, uint32_t key)
 	return true;
 }
 
+static void drop_label(struct export *x, uint32_t key)
+{
+	if (key && x->n_dropped < sizeof(x->dropped) / sizeof(*x->dropped))
+		x->dropped[x->n_dropped++] = key;
+}
+
 /* Decides which of the optional built-in labels are left out. */
 static void drop_useless_labels(struct export *x)
 {
@@ -270,7 +285,7 @@ static void drop_useless_labels(struct export *x)
 		const char *name = samplelabels_key(bit);
 		uint32_t key = strtab_find(&x->g->strings, name, strlen(name));
 		if (key && (x->info->optional_labels & bit) && is_useless(x, key))
-			x->dropped[x->n_dropped++] = key;
+			drop_label(x, key);
 	}
 }
 
@@ -358,6 +373,29 @@ static size_t values_of(const struct export *x, const uint64_t sum[SUMS], int64_
 	return 6;
 }
 
+/* The labels of a part. */
+static int take_part(struct export *x)
+{
+	const struct export_part *part = x->info->part;
+	size_t n_bytes = 0;
+	for (size_t i = 0; part && i < part->n_drop; i++)
+		drop_label(x, find_key(x, part->drop[i]));
+	for (size_t i = 0; part && i < part->n_labels; i++)
+		n_bytes += strlen(part->label[i]) + 1;
+	char *to = x->more_keys = malloc(n_bytes + 1);
+	if (!to)
+		return -ENOMEM;
+	for (size_t i = 0; part && i < part->n_labels && i < EXPORT_PART_LABELS_MAX; i++) {
+		const char *value = strchr(part->label[i], '=') + 1;
+		size_t n = (size_t)(value - part->label[i]);
+		memcpy(to, part->label[i], n);
+		to[n - 1] = '\0';
+		x->more[x->n_more++] = (struct pprof_label){ .key = to, .str = value };
+		to += n;
+	}
+	return 0;
+}
+
 static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
@@ -378,7 +416,7 @@ static int write_samples(struct export *x)
 				return -ENOMEM;
 			}
 		}
-		struct pprof_label label[LABELS_PER_SET_MAX + 1];
+		struct pprof_label label[LABELS_PER_SET_MAX + 1 + EXPORT_PART_LABELS_MAX];
 		uint32_t n_set, n_labels = 0;
 		const struct label *set = labels_get(&g->labels, set_of(x, x->entry[i]), &n_set);
 		for (uint32_t k = 0; k < n_set; k++)
@@ -389,6 +427,8 @@ static int write_samples(struct export *x)
 		if (wait)
 			label[n_labels++] = (struct pprof_label){ .key = wait->key,
 								  .str = wait->value };
+		for (unsigned k = 0; k < x->n_more; k++)
+			label[n_labels++] = x->more[k];
 		size_t n_values = values_of(x, sum, value);
 		pprof_sample(x->out, ids.v, ids.n, value, n_values, label, n_labels);
 	}
@@ -413,6 +453,8 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 	r = x.function && (x.shown || !info->is_memory) ? order_entries(&x, event) : -ENOMEM;
 	if (r == 0)
 		r = number_locations(&x);
+	if (r == 0)
+		r = take_part(&x);
 	if (r == 0) {
 		drop_useless_labels(&x);
 		pprof_sample_type(x.out, info->count_type ? info->count_type : "samples", "count");

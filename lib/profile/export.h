@@ -17,6 +17,16 @@ struct names;
 struct export_number { const char *key, *unit; };
 #define EXPORT_NUMBERS_MAX 4
 
+/* Some of the samples, as a profile of their own. */
+struct export_part {
+	const uint8_t *has_set;        /* by label set */
+	const char *const *drop;       /* keys of labels that are left out */
+	size_t n_drop;
+	const char *const *label;      /* "KEY=VALUE" of each sample */
+	size_t n_labels;
+};
+#define EXPORT_PART_LABELS_MAX 16
+
 struct export_info {
 	const char *count_type;        /* of value[0]; NULL: "samples" */
 	const char *type, *unit;       /* of value[1] and of period_type */
@@ -39,6 +49,7 @@ struct export_info {
 	const char *period_type;       /* NULL: type */
 	bool is_count;                 /* readers show value[0] first */
 	bool has_waits;                /* add the labels of waitlabel.h */
+	const struct export_part *part;/* NULL: all samples */
 	double scale;                  /* values are multiplied by it; 0 and 1: unchanged */
 };
 

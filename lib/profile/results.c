@@ -181,11 +181,9 @@ static bool add_remarks_of_kind(struct comments *c, const struct results_profile
 	return true;
 }
 
-int results_write(const struct results_profile *p,
-		  int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
-		  struct err *e)
+/* What the file says about the whole recording. */
+static int describe(struct comments *comments, const struct results_profile *p)
 {
-	struct comments comments;
 	struct cprof_stack_ends ends[COMMENTS_ENDS_MAX];
 	size_t n_ends = results_worst_ends(p->engine, ends, COMMENTS_ENDS_MAX);
 	struct cprof_losses losses;
@@ -193,13 +191,20 @@ int results_write(const struct results_profile *p,
 		.engine = p->engine, .source = p->source, .names = p->names, .stats = p->stats,
 	}, &losses);
 	losses_add_event(&losses, p->ev);
-	if (comments_make(&comments, p->config, &p->source->facts, p->stats, p->ev, ends, n_ends,
+	if (comments_make(comments, p->config, &p->source->facts, p->stats, p->ev, ends, n_ends,
 			  p->cuts, p->changes, &losses, p->coverage_percent) < 0)
-		return err_errno(e, ENOMEM, "cannot write the profile");
-	int r;
-	if (!add_unnamed(&comments, p) || !add_remark(&comments, p) ||
-	    !add_remarks_of_kind(&comments, p) ||
-	    (p->origin && !add_comment(&comments, p->origin))) {
+		return -ENOMEM;
+	return add_unnamed(comments, p) && add_remark(comments, p) &&
+	       add_remarks_of_kind(comments, p) ? 0 : -ENOMEM;
+}
+
+int results_write(const struct results_profile *p,
+		  int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		  struct err *e)
+{
+	struct comments comments = { 0 };
+	int r = p->part ? 0 : describe(&comments, p);
+	if (r < 0 || (p->origin && !add_comment(&comments, p->origin))) {
 		r = err_errno(e, ENOMEM, "cannot write the profile");
 	} else {
 		struct export_info info = {
@@ -213,7 +218,7 @@ int results_write(const struct results_profile *p,
 			.is_memory = p->is_memory, .held_count_type = p->held_count_type,
 			.held_type = p->held_type, .period_type = p->period_type,
 			.peak_count_type = p->peak_count_type, .peak_type = p->peak_type,
-			.level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting,
+			.part = p->part, .level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting,
 			.scale = p->ev->scale * (double)p->ev->unit_each,
 		};
 		r = export_write(p->engine, p->names, p->event, &info, write, ctx, e);

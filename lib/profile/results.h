@@ -53,6 +53,7 @@ struct results_profile {
 	const char *peak_count_type, *peak_type;
 	const char *const *remark;             /* further comments */
 	size_t n_remarks;
+	const struct export_part *part;        /* as in export_info; its only comment is origin */
 	const char *origin;                    /* one more comment, or NULL */
 };
 

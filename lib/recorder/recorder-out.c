@@ -7,6 +7,7 @@
 #include "recorder/recorder-private.h"
 #include "profile/results.h"
 #include "recorder/setup.h"
+#include "labels/samplelabels.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,16 +30,31 @@ static uint64_t reported_period(const struct cprof_recorder *rec, size_t event,
 	return ev->period ? ev->period : ev->n_samples ? ev->value / ev->n_samples : 1;
 }
 
-int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
-			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
-			 struct err *e)
+int recorder_check_written(const struct cprof_recorder *rec, size_t event, struct err *e)
 {
 	if (!rec->stopped && !rec->counted)
 		return err_set(e, EINVAL, "the recorder is not stopped, and no snapshot was "
 			       "taken");
 	if (event >= rec->session.n_outputs)
 		return err_set(e, EINVAL, "there is no such event");
-	int r = recorder_look_up_names(rec, e);
+	return 0;
+}
+
+int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
+			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+			 struct err *e)
+{
+	return recorder_write_part(rec, event, NULL, NULL, write, ctx, e);
+}
+
+int recorder_write_part(struct cprof_recorder *rec, size_t event, const struct export_part *part,
+			const char *comment,
+			int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+			struct err *e)
+{
+	int r = recorder_check_written(rec, event, e);
+	if (r == 0)
+		r = recorder_look_up_names(rec, e);
 	if (r < 0)
 		return r;
 	struct cprof_stats stats;
@@ -68,8 +84,10 @@ int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
 		.is_count = first->is_count,
 		.remark = (const char *const *)rec->session.remarks.v,
 		.n_remarks = rec->session.remarks.n,
-		.optional_labels = rec->config.labels_given ? 0
-							    : setup_optional_labels(&rec->config),
+		.optional_labels = part ? SAMPLELABEL_PROCESS_NAME
+				 : rec->config.labels_given ? 0
+				 : setup_optional_labels(&rec->config),
+		.part = part, .origin = comment,
 	};
 	return results_write(&p, write, ctx, e);
 }

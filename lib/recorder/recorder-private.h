@@ -18,6 +18,7 @@
 #include "source/source.h"
 
 struct err;
+struct export_part;
 
 /* Target processes that have not ended. */
 struct recorder_watch {
@@ -78,6 +79,15 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 
 /* Looks up the names of all frames that samples have.  -ENOMEM with e set. */
 int recorder_look_up_names(struct cprof_recorder *rec, struct err *e);
+
+/* -EINVAL, with e set, unless there is something to write and such an event. */
+int recorder_check_written(const struct cprof_recorder *rec, size_t event, struct err *e);
+
+/* cprof_recorder_write of some of the samples, with one comment; part and comment NULL: all. */
+int recorder_write_part(struct cprof_recorder *rec, size_t event, const struct export_part *part,
+			const char *comment,
+			int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+			struct err *e);
 
 /* Are page faults counted as bytes? */
 bool recorder_counts_bytes(const struct cprof_recorder *rec);

@@ -47,7 +47,7 @@ ALLOWED = {
     "lib/probe": ["base", "event", "source/maps.h", "proc", "symbolize/arch", "cprof-events.h"],
     "lib/recorder": ["base", "agg", "event", "source", "proc", "stack", "labels", "engine", "snapshot", "profile",
                      "proto/outfile.h", "symbolize/elf", "symbolize/runtime/runtime-file.h", "cprof.h",
-                     "cprof-names.h", "cprof-snapshot.h"],
+                     "cprof-groups.h", "cprof-names.h", "cprof-snapshot.h"],
     "lib/recorder/kinds": ["base", "event", "source", "probe", "proc", "interp", "labels/probeargs.h", "engine", "snapshot", "profile/export.h", "recorder",
                            "symbolize/runtime", "symbolize/elf/dso.h", "symbolize/kernel/symkernel.h", "cprof.h"],
     "lib/importer": ["base", "event", "source", "source/perfdata", "proc", "engine", "profile",
@@ -62,7 +62,7 @@ ALLOWED = {
     # Files that appear whole or not at all are no matter of profiles: commands use that leaf directly.
     "cmd": ["base", "view/model", "view/convert", "view/table", "proto/outfile.h", "proto/pprof-check.h",
             "proto/pprof-read.h", "cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h", "cprof-names.h"],
-    "cmd/agent": ["base", "cmd", "cprof.h"],
+    "cmd/agent": ["base", "cmd", "cprof.h", "cprof-groups.h"],
     "cmd/completion": ["cmd"],
     "cmd/record": ["base", "cmd", "view/model", "view/table", "cprof.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h",
                    "cprof-names.h"],
