@@ -20,6 +20,7 @@ const struct cmd *const cmd_all[] = {
 	&cmd_merge,
 	&cmd_convert,
 	&cmd_serve,
+	&cmd_agent,
 	&cmd_push,
 	&cmd_list,
 	&cmd_doctor,

@@ -26,6 +26,7 @@ extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_import;
 extern const struct cmd cmd_list;
 extern const struct cmd cmd_merge;
+extern const struct cmd cmd_agent;
 extern const struct cmd cmd_push;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;

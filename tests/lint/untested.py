@@ -17,13 +17,14 @@ COVERED = {
     "cmd/top": ("tests/live/top.sh", LIVE),
     "cmd/serve": ("tests/live/serve.sh", LIVE),
     "cmd/push": ("tests/live/push.sh", "it needs a spool and a server"),
+    "cmd/agent": ("tests/live/agent.sh", LIVE),
     "cmd/snapshot": ("tests/live/snapshot.sh", LIVE),
     "cmd/completion": ("tests/cli/completion.sh", SCRIPTS),
 }
 
 UNIT = "tests/unit/"
 COVERED.update({
-    "cmd/agent/keyvalue": (UNIT + "cmd/test-spool.c", "the files of a spool have this form"),
+    "cmd/agent/keyvalue": (UNIT + "cmd/agent/test-spool.c", "the files of a spool have this form"),
     "lib/base/arena": (UNIT + "base/test-strtab.c", THROUGH),
     "lib/base/bpfcall": (UNIT + "source/live/test-filterprog.c", THROUGH),
     "lib/base/helper": (UNIT + "base/test-foreign.c", "it is run for files there, and in tests/live/security-files.sh"),
@@ -93,6 +94,7 @@ COVERED.update({
     "lib/profile/offline-files": ("tests/live/symbolize.sh", PART),
     "lib/profile/offline-names": ("tests/live/symbolize.sh", PART),
     "lib/profile/names-kept": ("tests/live/parts.sh", "it needs names that another process has looked up"),
+    "lib/recorder/recorder-groups": ("tests/live/agent.sh", "it is the agent that divides profiles"),
     "lib/recorder/recorder-names": ("tests/live/parts.sh", "likewise"),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
     "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),
