@@ -15,6 +15,7 @@
 #include "cmd/childnames.h"
 #include "cmd/cmd.h"
 #include "cmd/nofile.h"
+#include "cmd/realtime.h"
 #include "cprof.h"
 
 #include <argp.h>
@@ -23,6 +24,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,13 +41,13 @@
 /* A child that does not end: a file system does not answer. */
 #define STUCK_NS (60 * SECOND_NS)
 #define LAST_MS 20000                  /* the same for the last one */
-#define NICE 10                        /* of the children */
 
 struct agent {
 	struct agent_opts opts;
 	struct agent_config config;
 	struct spool_writer spool;
 	struct agent_push push;
+	struct realtime realtime;
 	struct cprof_recorder *recorder;
 	char host[256], own_exe[PATH_MAX];
 	int signal_fd, log_fd;
@@ -119,7 +121,8 @@ static int write_window(struct agent *a, uint64_t parent_ns, struct err *e)
 static void run_writer(struct agent *a, uint64_t parent_ns, int fd)
 {
 	struct err e = { 0 };
-	setpriority(PRIO_PROCESS, 0, NICE);
+	/* It takes the rest of the time, but not less: the next window waits for it. */
+	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 	int r = write_window(a, parent_ns, &e);
 	if (r < 0)
 		complain(&e);
@@ -268,6 +271,8 @@ static int open_recorder(struct agent *a, struct err *e)
 static int record(struct agent *a, struct err *e)
 {
 	int r = open_recorder(a, e);
+	realtime_start(&a->realtime, true);
+	realtime_raise(&a->realtime);
 	if (r == 0)
 		r = cprof_recorder_start(a->recorder, e);
 	plan_cut(a);
@@ -276,6 +281,7 @@ static int record(struct agent *a, struct err *e)
 	wait_for_writer(a);
 	if (r == 0)
 		r = cut(a, e);
+	realtime_stop(&a->realtime);
 	wait_for_writer(a);
 	cprof_recorder_free(a->recorder);
 	a->recorder = NULL;

@@ -1,0 +1,187 @@
+#!/bin/sh
+# cprof agent: all processes, continuously, into a spool.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+# ---- the configuration ----
+refused 64 'not an option' 'an argument' agent now
+refused 64 "there is no key 'rat'" 'an unknown key' agent -s rat=1 --check
+refused 64 "too small" 'a rate of 0' agent -s rate=0 --check
+refused 1 'No such file' 'a configuration that is missing' agent -c missing --check
+printf '# all\nrate = 99\nwindow = 2\n\nspool = there\n' >bad.conf
+refused 64 "bad.conf, line 5: spool: 'there' is not an absolute path" 'a wrong line' agent -c bad.conf --check
+refused 64 'needs push-user' 'a pusher with the rights of the recorder' agent -s push=x --check
+mkdir -m 777 open.keep
+refused 1 'other users can write' 'a spool that others can write to' agent -s spool="$T/open.keep" --check
+refused 1 'above it' 'a spool in a missing folder' agent -s spool="$T/a/b" --check
+if ! is_root; then
+	run "$CPROF" agent -s spool="$T/s" --check
+	if [ "$status" -ne 0 ]; then
+		like err 'CAP_PERFMON' 'without privileges: the message names the missing capability'
+		skip 'recording' 'needs root'
+		finish
+	fi
+fi
+
+cat >agent.conf <<END
+rate = 97
+window = 1s
+spool = $T/spool.keep
+label = zone=here
+END
+run "$CPROF" agent -c agent.conf --check
+is "$status" 0 '--check of a good configuration: status 0'
+like err 'the configuration is right' '--check: it says so'
+
+# start_agent [OPTION...]: sets $agent
+start_agent() {
+	background "$CPROF" agent -c agent.conf "$@" 2>agent.err
+	agent=$pid
+}
+stop_agent() {
+	kill -TERM "$agent"
+	agent_status=0
+	wait "$agent" || agent_status=$?
+}
+counter() {
+	sed -n "s/^$1=//p" spool.keep/lost 2>/dev/null
+}
+has_windows() {
+	[ "$(counter windows)" -ge "$1" ] 2>/dev/null
+}
+spool() {
+	spool_name=$1
+	shift
+	check "$spool_name" "$PYTHON" "$CPROF_SOURCE_ROOT/tests/agentspool.py" spool.keep "$@"
+}
+
+# ---- windows and services ----
+cp "$PROG/spin" myservice
+background ./myservice 2 1000000
+mine=$pid
+start_agent
+wait_for 60 has_windows 3 || fail 'three windows are written'
+refused 1 'another cprof agent uses' 'a second recorder in the same spool' agent -c agent.conf
+stop_agent
+is "$agent_status" 0 'SIGTERM: status 0'
+spool 'the spool is whole' 'lost["windows"] >= 4' 'lost["windows_failed"] == 0' 'lost["cpu_ns"] > 0'
+spool 'windows follow each other without gap and overlap' 'all(abs(gap) < 1e6 for gap in gaps)' \
+	'len(windows) == lost["windows"]'
+spool 'all samples are there once' \
+	'sum(p["view"].n for p in profiles) == sum(int(p["n_samples"]) for p in profiles)' \
+	'lost["samples"] <= sum(p["view"].n for p in profiles) <= lost["samples"] + lost["samples_lost"]'
+spool 'a program has a profile of its own in each window' '"myservice" in services' \
+	'sum(p["service"] == "myservice" for p in profiles) >= len(windows) - 1'
+spool 'it has names' 'all(p["view"].cum("spin_leaf") > 0.8 for p in profiles if p["service"] == "myservice")'
+spool 'the agent itself is visible' '"cprof-agent" in services'
+spool 'profiles carry the labels that merge needs' \
+	'all(p["view"].labels("service_name") == {p["service"]} for p in profiles)' \
+	'all(p["view"].labels("zone") == {"here"} for p in profiles)' \
+	'all(not p["view"].labels("exe") for p in profiles)'
+spool '.meta describes the service' \
+	'any(p["label.exe"].endswith("/myservice") and len(p["label.exe_build_id"]) == 40 for p in profiles if p["service"] == "myservice")' \
+	'all(p["event"] == "cpu-clock" or "cycles" in p["event"] for p in profiles)' \
+	'all(p["label.zone"] == "here" and p["label.host"] for p in profiles)'
+# shellcheck disable=SC2046 # a list of files
+check 'consumers accept the profiles' "$CPROF" check \
+	$(grep -l service_name=myservice spool.keep/*.meta | sed 's/meta$/pb.gz/')
+is "$(stat -c %a spool.keep)" 700 'only its owner can read the spool'
+run "$CPROF" merge --by service_name -o by.keep spool.keep/*.pb.gz
+is "$status" 0 'merge --by service_name: status 0'
+profile 'merge --by service_name: a service of all windows' by.keep/myservice.pb.gz 'cum("spin_leaf") > 0.8'
+
+# ---- a new configuration ----
+rm -r spool.keep
+start_agent
+wait_for 60 has_windows 1 || fail 'a window is written'
+echo 'rate = none' >>agent.conf
+kill -HUP "$agent"
+wait_for 30 grep -q 'stays as it was' agent.err || fail 'SIGHUP: a wrong configuration is reported'
+before=$(counter windows)
+wait_for 60 has_windows $((before + 2)) || fail 'and changes nothing'
+sed -i '$d; s/zone=here/zone=there/' agent.conf
+kill -HUP "$agent"
+wait_for 30 grep -q 'was read again' agent.err || fail 'SIGHUP: a configuration is read'
+before=$(counter windows)
+wait_for 60 has_windows $((before + 2)) || fail 'and recording goes on'
+stop_agent
+spool 'SIGHUP: the new labels are used' \
+	'{z for p in profiles for z in p["view"].labels("zone")} == {"here", "there"}' 'lost["windows_failed"] == 0'
+
+# ---- limits ----
+rm -r spool.keep
+start_agent -s services=3 -s spool-files=10
+wait_for 60 has_windows 6 || fail 'six windows are written'
+stop_agent
+spool 'the oldest profiles make room, and are counted' 'len(profiles) <= 10' \
+	'lost["profiles"] == len(profiles) + lost["profiles_lost"]' 'lost["profiles_lost"] > 0' \
+	'windows[0][0] > 0 and len(windows) < lost["windows"]'
+spool 'small services are combined' '"other" in services' \
+	'all(int(p["n_processes"]) > 1 for p in profiles if p["service"] == "other")'
+
+# ---- kills ----
+rm -r spool.keep
+start_agent
+wait_for 60 has_windows 1 || fail 'a window is written'
+i=0
+while [ $i -lt 8 ]; do
+	sleep "0.$((i * 13 % 10))"
+	kill -KILL "$agent"
+	wait "$agent" 2>/dev/null
+	start_agent
+	i=$((i + 1))
+done
+before=$(counter windows)
+wait_for 60 has_windows $((before + 2)) || fail 'a recorder that was killed starts again'
+# The process that writes a window, if it lives long enough to be found.
+i=0
+while [ $i -lt 40 ] && [ "$(counter windows_failed)" = 0 ]; do
+	pkill -KILL -P "$agent" -x cprof-agent 2>/dev/null
+	sleep 0.05
+	i=$((i + 1))
+done
+before=$(counter windows)
+wait_for 60 has_windows $((before + 2)) || fail 'recording goes on when its child was killed'
+stop_agent
+spool 'after kills the spool is whole, and names are unique' \
+	'len({p["name"] for p in profiles}) == len(profiles)' 'lost["profiles"] >= len(profiles) - 40'
+
+# ---- a full disk ----
+if is_root && mkdir disk.keep && mount -t tmpfs -o size=200k none disk.keep 2>/dev/null; then
+	tap_cleanup='umount -l "$T/disk.keep" 2>/dev/null'
+	rm -r spool.keep
+	ln -s disk.keep/s spool.keep
+	head -c 150000 /dev/zero >disk.keep/ballast
+	start_agent -s spool="$T/disk.keep/s"
+	wait_for 60 grep -q 'No space left' agent.err || fail 'a full disk is reported'
+	rm disk.keep/ballast
+	before=$(counter windows)
+	wait_for 60 has_windows $((${before:-0} + 2)) || fail 'recording goes on when there is space'
+	stop_agent
+	spool 'a full disk: what failed is counted, and nothing is half' \
+		'lost["profiles_failed"] > 0' 'lost["profiles"] == len(profiles)'
+	rm spool.keep
+else
+	skip 'a full disk' 'no file system can be mounted'
+	rm -r spool.keep
+fi
+
+# ---- the pusher as a child ----
+if is_root && [ -x "$(dirname "$CPROF")/cprof-push" ]; then
+	mkdir state.keep
+	chown nobody state.keep
+	start_agent -s push-user=nobody -s spool-group="$(id -gn nobody)" \
+		-s push="--format pyroscope --state $T/state.keep http://127.0.0.1:9"
+	wait_for 30 pgrep -P "$agent" -x cprof-push >child.keep || fail 'the pusher is started'
+	child=$(pgrep -P "$agent" -x cprof-push)
+	is "$(ps -o user= -p "$child" | tr -d ' ')" nobody 'it runs as the other user'
+	like "/proc/$child/status" 'CapPrm:.*0000000000000000' 'it has no capabilities'
+	kill -KILL "$child"
+	wait_for 30 eval 'pgrep -P "$agent" -x cprof-push >again.keep' || fail 'the pusher is started again'
+	stop_agent
+	check 'the pusher ends with the recorder' eval "! pgrep -x cprof-push -F again.keep"
+else
+	skip 'the pusher as a child' 'needs root and libcurl'
+fi
+kill "$mine" 2>/dev/null
+finish
