@@ -62,6 +62,8 @@ int cprof_symbolizer_write(const struct cprof_symbolizer *s, const char *path,
 			   struct cprof_error *e);
 /* Of all profiles: addresses and files that are in several of them count once. */
 void cprof_symbolizer_stats(const struct cprof_symbolizer *s, struct cprof_symbolize_stats *ret);
+
+/*
  * Names for later profiles.  A child process that has written a profile after fork(2) sends what it
  * looked up (one call of write, or none), and the recorder's process adds it, as a whole, so that
  * the next child need not look it up again.  A sixteenth of max_memory_bytes is used for that.

@@ -1,3 +1,4 @@
+/* A table has the keys, their kinds and their places in struct agent_config. */
 #include "cmd/agent/agent-config.h"
 
 #include "base/err.h"
@@ -124,7 +125,8 @@ static int set_value(struct agent_config *c, const struct key *k, const char *va
 		return *value == '/' ? 0 : wrong(k, value, "an absolute path", e);
 	case KIND_YES_NO:
 		*(bool *)to = strcmp(value, "yes") == 0;
-		return *(bool *)to || strcmp(value, "no") == 0 ? 0 : wrong(k, value, "yes or no", e);
+		return *(bool *)to || strcmp(value, "no") == 0 ? 0
+			: wrong(k, value, "yes or no", e);
 	case KIND_PERCENT:
 		return parse_percent(value, to) ? 0 : wrong(k, value, "a percentage", e);
 	case KIND_LABEL:

@@ -1,3 +1,7 @@
+/*
+ * One that ends is started again, after a second if it ran for a minute, else later and later.  It
+ * ends with the recorder, however that ends.
+ */
 #include "cmd/agent/agent-push.h"
 
 #include "base/cleanup.h"
@@ -56,7 +60,8 @@ static size_t split_words(char *text, char **word, size_t n_max)
 {
 	size_t n = 0;
 	char *rest = NULL;
-	for (char *w = strtok_r(text, " \t", &rest); w && n < n_max; w = strtok_r(NULL, " \t", &rest))
+	char *w = strtok_r(text, " \t", &rest);
+	for (; w && n < n_max; w = strtok_r(NULL, " \t", &rest))
 		word[n++] = w;
 	return n;
 }

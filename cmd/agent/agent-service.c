@@ -1,6 +1,6 @@
 /*
  * Container runtimes write the id of a container into the name of its cgroup:
- *     /system.slice/docker-ID.scope   /docker/ID   .../cri-containerd-ID.scope   crio-ID   libpod-ID
+ *     /system.slice/docker-ID.scope   /docker/ID   cri-containerd-ID.scope   crio-ID   libpod-ID
  * and the kubelet that of the pod:
  *     /kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/   /kubepods/podUID/
  * with '_' for '-' where systemd does not allow these.  The names of pods and containers are in

@@ -1,3 +1,7 @@
+/*
+ * All profiles of a window are written from the same counts, with names that are looked up once.
+ * Groups are sorted by value: the first ones get a profile each, and the rest one together.
+ */
 #include "cmd/agent/agent-window.h"
 
 #include "base/cleanup.h"
@@ -71,7 +75,8 @@ static void print_meta(const struct window *x, const struct subject *s, FILE *to
 	keyvalue_print(to, "event", x->event.name);
 	keyvalue_print(to, "sample_type", x->event.sample_type);
 	keyvalue_print(to, "unit", x->event.unit);
-	keyvalue_print_u64(to, "period", x->event.n_samples ? x->event.value / x->event.n_samples : 0);
+	uint64_t n = x->event.n_samples;
+	keyvalue_print_u64(to, "period", n ? x->event.value / n : 0);
 	keyvalue_print_u64(to, "n_samples", s->group.n_samples);
 	keyvalue_print_u64(to, "n_processes", s->n_groups);
 }

@@ -1,3 +1,4 @@
+/* A file is read as a whole, and cut into strings in place. */
 #include "cmd/agent/keyvalue.h"
 
 #include "base/cleanup.h"

@@ -53,7 +53,8 @@ static int check_folder(int dir_fd, const char *path, const char *group, struct 
 	struct stat st;
 	if (fstat(dir_fd, &st) < 0)
 		return err_errno(e, errno, "cannot use the spool '%s'", path);
-	if (st.st_uid != geteuid() || (st.st_mode & S_IWOTH) || (!group && (st.st_mode & S_IWGRP))) {
+	mode_t foreign = group ? S_IWOTH : S_IWOTH | S_IWGRP;
+	if (st.st_uid != geteuid() || (st.st_mode & foreign)) {
 		err_set(e, EPERM, "other users can write to the spool '%s'", path);
 		err_hint(e, "it must belong to the user of cprof agent, with mode 0700");
 		return -EPERM;

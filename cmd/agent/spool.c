@@ -1,3 +1,4 @@
+/* The folder is the only list of what it contains: nothing can disagree with it. */
 #include "cmd/agent/spool.h"
 
 #include "base/cleanup.h"

@@ -191,7 +191,8 @@ uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 	if (!(wanted & SAMPLELABEL_CPU))
 		cpu = 0;
 	if (memo && memo->is_valid && memo->thread_name == t->name &&
-	    memo->process_name == t->process->name && memo->exe == t->process->exe && memo->cpu == cpu && memo->pmu == pmu)
+	    memo->process_name == t->process->name && memo->exe == t->process->exe &&
+	    memo->cpu == cpu && memo->pmu == pmu)
 		return memo->set;
 	uint32_t set = LABELS_NONE;
 	unsigned kept = wanted & (SAMPLELABEL_PID | SAMPLELABEL_TID);

@@ -50,7 +50,7 @@ struct procs_process {
 	uint32_t name;         /* name of the leader thread, as of the last exec */
 	uint32_t exe;          /* dso id of the main binary; UINT32_MAX unknown */
 	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
-	uint32_t parent_cgroup;/* of its parent when it was forked, likewise */
+	uint32_t parent_cgroup;/* of its parent at the fork */
 	uint32_t n_losses_seen; /* the session's: see engine/reread-maps.c */
 	uint64_t remap_ns;     /* likewise */
 	struct procs_space space;
@@ -58,8 +58,7 @@ struct procs_process {
 	bool target_threads;   /* some of its threads are targets */
 	bool exited;           /* all its threads have exited */
 	uint8_t owner;         /* the session's: enum procs_owner, unread after each exec */
-	/* private */
-	bool known;            /* known from a record, not only from a look-up */
+	bool known;            /* private, as all below: from a record, not only a look-up */
 	bool saw_exec;         /* mappings come from an exec: the first file is the main binary */
 	bool is_bare, is_removed; /* it has mapped no code since its exec; and got an EXIT */
 	bool exe_is_read, exe_sure;

@@ -3,7 +3,6 @@
 #include "base/cleanup.h"
 #include "engine/engine-allocs.h"
 #include "engine/engine.h"
-#include "labels/samplelabels.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -46,7 +46,8 @@ static bool put_strings(struct namecache_bytes *to, const struct namecache_item 
 		  append_text(to, item->has_place ? item->filename : "") &&
 		  append_text(to, item->has_place ? item->build_id : "");
 	for (uint16_t i = 0; ok && i < item->n_lines; i++)
-		ok = append_text(to, item->line[i].name) && append_text(to, item->line[i].linkage) &&
+		ok = append_text(to, item->line[i].name) &&
+		     append_text(to, item->line[i].linkage) &&
 		     append_text(to, item->line[i].file);
 	return ok;
 }
@@ -182,7 +183,8 @@ static int add_item(struct namecache_generation *g, const struct namecache_item 
 	    !file || !hashindex_reserve(&g->index, false))
 		return -ENOMEM;
 	struct namecache_entry entry = {
-		.vaddr = item->vaddr, .address = item->address, .file = file, .first_line = g->n_lines,
+		.vaddr = item->vaddr, .address = item->address, .file = file,
+		.first_line = g->n_lines,
 		.place = item->has_place ? add_place(g, item) : NAMECACHE_NO_PLACE,
 		.n_lines = item->n_lines, .source = item->source, .has = item->has,
 	};
@@ -206,7 +208,7 @@ static int add_item(struct namecache_generation *g, const struct namecache_item 
 	return 0;
 }
 
-/* Reads the item at data, which is complete.  False: it is none. */
+/* Reads the item at data, which is complete.  False: it is damaged. */
 static bool read_item(const char *data, const struct item_head *head, struct namecache_item *ret,
 		      struct namecache_line line[NAMECACHE_LINES_MAX])
 {
@@ -217,7 +219,8 @@ static bool read_item(const char *data, const struct item_head *head, struct nam
 	struct cursor c = { data + n_fixed, data + head->n_bytes };
 	*ret = (struct namecache_item){
 		.key = take_text(&c), .vaddr = head->vaddr, .address = head->address,
-		.source = head->source, .has = head->has, .has_place = head->has_place, .start = head->start,
+		.source = head->source, .has = head->has, .has_place = head->has_place,
+		.start = head->start,
 		.limit = head->limit, .shift = head->shift, .line = line,
 		.n_lines = head->n_lines,
 	};

@@ -1,6 +1,6 @@
 /*
- * Names of a recorder's frames.  A child process that writes a profile looks them up, and sends what
- * it has learned to the recorder, so that the next child knows it.
+ * Names of a recorder's frames.  A child process that writes a profile looks them up, and sends
+ * what it has learned to the recorder, so that the next child knows it.
  */
 
 #include "base/cleanup.h"

@@ -39,8 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = { 0 };
 	agent_config_init(&c);
 	int r = agent_config_parse(&c, "f", (const char *)data, size, &e);
-	check(r < 0 ? e.what[0] != '\0' : c.rate && c.spool[0] == '/' && c.window_ns &&
-					  c.n_labels <= AGENT_LABELS_MAX && c.smallest_percent >= 0);
+	check(r == 0 || e.what[0] != '\0');
+	check(r < 0 || (c.rate && c.spool[0] == '/' && c.window_ns &&
+			c.n_labels <= AGENT_LABELS_MAX && c.smallest_percent >= 0));
 	agent_config_done(&c);
 	char *text = strndup((const char *)data, size);
 	check(text != NULL);

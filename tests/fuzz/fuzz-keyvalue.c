@@ -1,4 +1,4 @@
-/* Files of the agent's spool: what was read is written as the same lines, and read the same again. */
+/* Files of the agent's spool: what was read is written as the same lines, and read again. */
 
 #include "cmd/agent/keyvalue.h"
 #include "cmd/agent/spool.h"

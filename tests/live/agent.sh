@@ -148,6 +148,7 @@ spool 'after kills the spool is whole, and names are unique' \
 
 # ---- a full disk ----
 if is_root && mkdir disk.keep && mount -t tmpfs -o size=200k none disk.keep 2>/dev/null; then
+	# shellcheck disable=SC2034 # lib.sh runs it
 	tap_cleanup='umount -l "$T/disk.keep" 2>/dev/null'
 	rm -r spool.keep
 	ln -s disk.keep/s spool.keep

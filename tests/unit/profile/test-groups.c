@@ -42,7 +42,8 @@ static void test_groups(const struct engine *g, const struct groups *s)
 
 static void test_part(struct engine *g, const struct groups *s)
 {
-	static const char *const drop[] = { "exe" }, *const label[] = { "service_name=a", "host=h" };
+	static const char *const drop[] = { "exe" };
+	static const char *const label[] = { "service_name=a", "host=h" };
 	uint8_t *has_set = calloc(s->n_sets + 1u, 1);
 	for (uint32_t i = 0; i < s->n_sets; i++)
 		has_set[i] = s->of_set[i] == 1;
@@ -73,8 +74,9 @@ static void test_part(struct engine *g, const struct groups *s)
 	}
 	tap_int((long long)n, 4, "it has the samples of one group");
 	tap_ok(!has_exe, "without the label that defines it");
-	tap_int((long long)n_services, (long long)p->n_samples, "with the labels that were asked for");
-	tap_int((long long)n_names, (long long)p->n_samples, "and with names of processes, since they differ");
+	tap_int((long long)n_services, (long long)p->n_samples, "with the caller's labels");
+	tap_int((long long)n_names, (long long)p->n_samples,
+		"and with names of processes, since they differ");
 	profile_free(p);
 	free(has_set);
 }

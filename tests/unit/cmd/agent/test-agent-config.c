@@ -28,7 +28,8 @@ int main(void)
 {
 	struct agent_config c;
 	struct err e = { 0 };
-	static const char text[] = "# all\n\n rate = 99\nwindow=1m\r\n spool = /x y \nsmallest = 0.5%\n"
+	static const char text[] = "# all\n\n rate = 99\nwindow=1m\r\n spool = /x y \n"
+				   "smallest = 0.5%\n"
 				   "label = env=prod\nlabel=zone=a b\nno-symbols = yes\n"
 				   "spool-size = 1G\nspool-files = 50\nmax-memory = 16M\nhost = h";
 	agent_config_init(&c);
@@ -61,7 +62,8 @@ int main(void)
 	is_wrong("label = x", "f, line 1: label: 'x' is not NAME=VALUE");
 	is_wrong("label = a-b=c", "f, line 1: label: 'a-b=c' is not NAME=VALUE");
 	is_wrong("host =", "f, line 1: host has no value");
-	is_wrong("push = http://a", "push needs push-user: an unprivileged user, who sends the profiles");
+	is_wrong("push = http://a",
+		 "push needs push-user: an unprivileged user, who sends the profiles");
 	is_wrong("push-user = a", "push-user without push: there is nothing to start");
 	is_wrong("spool-files = 30", "spool-files: there is not even room for one window");
 	is_wrong("label=a=1\nlabel=b=1\nlabel=c=1\nlabel=d=1\nlabel=e=1\nlabel=f=1\nlabel=g=1\n"

@@ -27,7 +27,8 @@ static void is_named(const char *cgroup, const char *exe, const char *comm, cons
 static void names(void)
 {
 	is_named("/system.slice/nginx.service", "/usr/sbin/nginx", "nginx", "nginx");
-	is_named("/system.slice/system-getty.slice/getty@tty1.service", "/sbin/agetty", "", "getty");
+	is_named("/system.slice/system-getty.slice/getty@tty1.service", "/sbin/agetty", "",
+		 "getty");
 	is_named("/user.slice/user-0.slice/session-3.scope", "/usr/bin/vim", "vim", "vim");
 	is_named("/user.slice/user-1.slice/user@1.service/app.slice/app-foo.service", "/x", "x",
 		 "app-foo");

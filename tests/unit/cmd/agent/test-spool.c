@@ -13,7 +13,7 @@ static void touch(int dir_fd, const char *name, const char *text)
 {
 	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd >= 0) {
-		tap_ok(write(fd, text, strlen(text)) == (ssize_t)strlen(text), "a file was written");
+		tap_ok(write(fd, text, strlen(text)) == (ssize_t)strlen(text), "a file is made");
 		close(fd);
 	}
 }
@@ -23,7 +23,8 @@ static void names(void)
 	struct spool_name n = { 1700000000000000000, 42, 0xabc }, got = { 0 };
 	char text[SPOOL_NAME_MAX];
 	spool_name_text(&n, SPOOL_PROFILE, text);
-	tap_str(text, "01700000000000000000-0000000042-0000000000000abc.pb.gz", "a name is written");
+	tap_str(text, "01700000000000000000-0000000042-0000000000000abc.pb.gz",
+		"a name is written");
 	tap_ok(spool_name_parse(text, SPOOL_PROFILE, &got) && spool_name_compare(&n, &got) == 0 &&
 	       got.service == 0xabc, "and read");
 	tap_ok(!spool_name_parse(text, SPOOL_META, &got), "it is not a .meta");
