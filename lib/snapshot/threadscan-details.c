@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,17 +22,19 @@
 
 /* ---- details -------------------------------------------------------------------------------- */
 
-static bool read_stat(const struct threadscan *s, const struct threadscan_thread *t,
-		      struct threadtext_stat *ret)
+/* 0 or -errno. */
+static int read_stat(const struct threadscan *s, const struct threadscan_thread *t,
+		     struct threadtext_stat *ret)
 {
 	char text[STAT_BYTES_MAX];
-	return threadscan_text(s, t, "stat", text, sizeof(text)) > 0 && threadtext_stat(text, ret);
+	long n = threadscan_text(s, t, "stat", text, sizeof(text));
+	return n < 0 ? (int)n : n > 0 && threadtext_stat(text, ret) ? 0 : -ESRCH;
 }
 
 void threadscan_read_details(struct threadscan *s, struct threadscan_thread *t)
 {
 	char text[TEXT_BYTES_MAX];
-	if (!read_stat(s, t, &t->stat)) {
+	if (read_stat(s, t, &t->stat) < 0) {
 		if (threadscan_text(s, t, "comm", text, sizeof(text)) > 0)
 			snprintf(t->stat.name, sizeof(t->stat.name), "%.*s",
 				 (int)strcspn(text, "\n"), text);
@@ -64,11 +67,10 @@ static bool is_other_program(const struct threadscan_process *p, const struct th
 void threadscan_note_program(const struct threadscan *s, struct threadscan_process *p)
 {
 	struct threadtext_stat stat;
-	for (size_t i = p->first; i < p->first + p->n; i++)
-		if (read_stat(s, &s->threads.v[i], &stat)) {
-			p->stack_start = stat.stack_start;
-			return;
-		}
+	int r = -ESRCH;
+	for (size_t i = p->first; i < p->first + p->n && (r == -ESRCH || r == -ENOENT); i++)
+		r = read_stat(s, &s->threads.v[i], &stat);
+	p->stack_start = r == 0 ? stat.stack_start : 0;
 }
 
 bool threadscan_has_executed(const struct threadscan *s, const struct threadscan_process *p)
@@ -108,5 +110,6 @@ void threadscan_give_up(struct threadscan *s, const struct threadscan_process *p
 bool threadscan_is_same_program(const struct threadscan *s, const struct threadscan_thread *t)
 {
 	struct threadtext_stat stat;
-	return read_stat(s, t, &stat) && !is_other_program(&s->processes.v[t->process], &stat);
+	return read_stat(s, t, &stat) < 0 ||
+	       !is_other_program(&s->processes.v[t->process], &stat);
 }

@@ -118,7 +118,7 @@ void threadscan_process_again(struct threadscan *s, const struct threadscan_proc
 /* The process executes programs faster than they can be read: its threads count as ended. */
 void threadscan_give_up(struct threadscan *s, const struct threadscan_process *p);
 
-/* Does a thread still execute the program that its process did then? */
+/* Does a thread still execute the program that its process did then, as far as is known? */
 bool threadscan_is_same_program(const struct threadscan *s, const struct threadscan_thread *t);
 
 static inline uint8_t *threadscan_stack(const struct threadscan *s, size_t thread)
