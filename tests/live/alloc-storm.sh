@@ -19,7 +19,7 @@ storm() {
 storm 64
 storm 4096
 if grep -q 'freed blocks lost' err; then
-	skip 'nothing is in use at the end' 'a sample was lost'
+	like err 'what is in use is an upper bound' 'an end of a block was lost: the summary says what that means'
 else
 	profile 'nothing is in use at the end' s.pb.gz "cum('use') == 0" "cum('run_thread') == 0"
 fi
