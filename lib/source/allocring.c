@@ -27,7 +27,7 @@
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22  /* Linux 5.14 */
 #endif
-#define POPULATE_BYTES (UINT64_C(1) << 19)
+#define POPULATE_BYTES (UINT64_C(1) << 16)
 
 static const struct record_format alloc_format = {
 	.sample_type = ALLOCFORMAT_ALLOC_TYPE, .sample_regs_user = ALLOCFORMAT_REGS,
@@ -37,11 +37,11 @@ static const struct record_format free_format = { .sample_type = ALLOCFORMAT_FRE
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Allocates pages of the ring before a program writes to them for the first time, which would cost
- * its time.  In steps, as far as they are used. */
+ * its time: as many as were used so far, so that a process with few samples keeps little memory. */
 static void populate(struct allocring *r, uint64_t head)
 {
 	uint64_t used = head - r->first, step = POPULATE_BYTES;
-	uint64_t want = used < r->data_bytes - step ? (used / step + 2) * step : r->data_bytes;
+	uint64_t want = used < r->data_bytes ? (2 * used / step + 2) * step : r->data_bytes;
 	want = want < r->data_bytes ? want : r->data_bytes;
 	while (r->n_populated < want) {
 		uint64_t at = (r->first + r->n_populated) & (r->data_bytes - 1);

@@ -3,14 +3,11 @@
 # and vfork, with a sample every few blocks: it is not disturbed, and nothing is in use at its end.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
-source=$CPROF_SOURCE_ROOT/tests/prog/allocstorm.c
-cc -g -O1 -D_GNU_SOURCE -pthread -o storm.keep "$source" &&
-	cc -g -O2 -D_GNU_SOURCE -fno-builtin -DALLOCATOR -shared -fPIC -o libsafe.so "$source" ||
-	skip_all 'no compiler'
 # the program's malloc, after the library
-export LD_PRELOAD="$PWD/libsafe.so"
+LD_PRELOAD=$(readlink -f "$PROG/safemalloc.so")
+export LD_PRELOAD
 storm() {
-	run timeout 100 "$CPROF" record --heap=end -c "$1" --call-graph dwarf,2048 -o s.pb.gz -- ./storm.keep
+	run timeout 100 "$CPROF" record --heap=end -c "$1" --call-graph dwarf,2048 -o s.pb.gz -- "$PROG/allocstorm"
 	is "$status" 0 "a sample in $1 bytes: recorded"
 	is "$(cat out)" 'done, interrupted' "a sample in $1 bytes: the program is not disturbed"
 	profile "a sample in $1 bytes: all parts of the program" s.pb.gz "count('on_signal') > 0" \

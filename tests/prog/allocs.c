@@ -266,6 +266,7 @@ int main(int argc, char **argv)
 		return run_forks(atoi(argv[2]));
 	if (strcmp(mode, "server") == 0)
 		run_server();
-	fputs("usage: allocs sites SCALE|forks N|held|freed|children|peak|ages|labels|server\n", stderr);
+	fputs("usage: allocs sites SCALE|forks N|held|freed|children|peak|ages|labels|server\n",
+	      stderr);
 	return 64;
 }

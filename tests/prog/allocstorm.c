@@ -4,8 +4,8 @@
  * Everything is freed; it prints "done".
  *
  * Handlers may call malloc(3) only because this program's own is without locks: blocks come one
- * after the other from a large array, and are not used again.  It is a library's malloc if this file
- * is built with -DALLOCATOR.
+ * after the other from a large array, and are not used again.  It is in a library: this file, built
+ * with -DALLOCATOR.
  */
 #include <errno.h>
 #include <pthread.h>
