@@ -153,7 +153,8 @@ int main(void)
 	}
 	int r = run_children();
 	setitimer(ITIMER_REAL, &never, NULL);
-	printf("%s, %s\n", r ? "failed" : "done", n_signals > 10 ? "interrupted" : "not interrupted");
+	printf("%s, %s\n", r ? "failed" : "done",
+	       n_signals > 10 ? "interrupted" : "not interrupted");
 	return r;
 }
 
