@@ -87,14 +87,19 @@ static int read_comments(struct pprof_reader *reader, const struct bytes *at,
 	return got;
 }
 
-static int read_scalars(struct pprof_reader *reader)
+/* The fields with this number that are no messages. */
+static int read_scalar(struct pprof_reader *reader, unsigned int field)
 {
 	struct profile *p = reader->p;
-	struct bytes b = reader->all;
+	struct bytes b = reader->range[field];
 	struct wire_field f;
 	int got;
+	if (!b.p)
+		return 0;
 	while ((got = pprof_field_next(reader, &b, &f)) > 0) {
 		int r = 0;
+		if (f.number != field)
+			continue;
 		switch (f.number) {
 		case PPROF_PROFILE_DROP_FRAMES:
 			r = pprof_field_string(reader, &b, &f, &p->drop_frames);
@@ -121,6 +126,19 @@ static int read_scalars(struct pprof_reader *reader)
 			return r;
 	}
 	return got;
+}
+
+static int read_scalars(struct pprof_reader *reader)
+{
+	static const uint8_t fields[] = {
+		PPROF_PROFILE_DROP_FRAMES, PPROF_PROFILE_KEEP_FRAMES, PPROF_PROFILE_DOC_URL,
+		PPROF_PROFILE_TIME_NANOS, PPROF_PROFILE_DURATION_NANOS, PPROF_PROFILE_PERIOD,
+		PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, PPROF_PROFILE_COMMENT,
+	};
+	int r = 0;
+	for (size_t i = 0; i < sizeof(fields) && r == 0; i++)
+		r = read_scalar(reader, fields[i]);
+	return r;
 }
 
 static int allocate(struct pprof_reader *reader)

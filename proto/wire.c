@@ -126,7 +126,7 @@ uint64_t wire_get_long_varint(struct bytes *b)
 	return 0;
 }
 
-int wire_next(struct bytes *b, struct wire_field *ret_field)
+int wire_next_long(struct bytes *b, struct wire_field *ret_field)
 {
 	if (b->bad)
 		return -1;

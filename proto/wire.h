@@ -72,8 +72,27 @@ static inline uint64_t wire_get_varint(struct bytes *b)
 	return wire_get_long_varint(b);
 }
 
+int wire_next_long(struct bytes *b, struct wire_field *ret_field);
+
 /* 1: a field; 0: the end; -1: malformed (truncated, field number 0, a group or an unknown wire
- * type), with b->bad set and b->p at that place. */
-int wire_next(struct bytes *b, struct wire_field *ret_field);
+ * type), with b->bad set and b->p at that place.  Nearly all fields of a profile have a tag of one
+ * byte, and a value or a length of one byte. */
+static inline int wire_next(struct bytes *b, struct wire_field *ret_field)
+{
+	const uint8_t *p = b->p;
+	if (b->bad || bytes_left(b) < 2 || p[0] < 8 || ((p[0] | p[1]) & 0x80))
+		return wire_next_long(b, ret_field);
+	if ((p[0] & 7) == WIRE_VARINT) {
+		*ret_field = (struct wire_field){ .number = p[0] >> 3, .value = p[1] };
+		b->p = p + 2;
+		return 1;
+	}
+	if ((p[0] & 7) != WIRE_BYTES || bytes_left(b) - 2 < p[1])
+		return wire_next_long(b, ret_field);
+	*ret_field = (struct wire_field){ .number = p[0] >> 3, .type = WIRE_BYTES,
+					  .body = bytes_of(p + 2, p[1]) };
+	b->p = p + 2 + p[1];
+	return 1;
+}
 
 #endif
