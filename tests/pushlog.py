@@ -31,9 +31,9 @@ def lines(folder, name):
 def main():
     folder = sys.argv[1]
     log = [json.loads(line) for line in lines(folder, "log")]
-    services = [p for p in log if p["service"] != "cprof-agent"]
-    reports = [p for p in log if p["service"] == "cprof-agent"]
-    n = [int(p["n"]) for p in services if p["n"] is not None]
+    services = [p for p in log if "lost" not in p["types"]]
+    reports = [p for p in log if "lost" in p["types"]]
+    n = [int(p["n"]) for p in services if p.get("n") is not None]
     seen = {
         "n": n, "once": len(set(n)) == len(n), "ordered": n == sorted(n),
         "missing": lambda a, b: len(set(range(a, b + 1)) - set(n)),
