@@ -29,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -121,6 +122,8 @@ static int write_window(struct agent *a, uint64_t parent_ns, struct err *e)
 static void run_writer(struct agent *a, uint64_t parent_ns, int fd)
 {
 	struct err e = { 0 };
+	/* The next recorder must not find it in the spool. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* It takes the rest of the time, but not less: the next window waits for it. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 	int r = write_window(a, parent_ns, &e);

@@ -21,6 +21,8 @@
 #define MODE_FILE 0640
 /* So much is freed beyond what is needed: listing a large folder takes time. */
 #define SLACK 16u
+#define LOCK_TRIES 20
+#define LOCK_WAIT_US 50000
 
 static const struct { const char *key; size_t offset; } counters[] = {
 #define COUNTER(name) { #name, offsetof(struct spool_counters, name) }
@@ -47,6 +49,17 @@ static int set_group(int dir_fd, const char *path, const char *group, struct err
 	return 0;
 }
 
+/* A child of a recorder that was killed holds the lock until it has ended, too. */
+static int lock_folder(int dir_fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(dir_fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		usleep(LOCK_WAIT_US);
+	}
+	return -EBUSY;
+}
+
 /* Files of others could take the place of ours. */
 static int check_folder(int dir_fd, const char *path, const char *group, struct err *e)
 {
@@ -59,7 +72,7 @@ static int check_folder(int dir_fd, const char *path, const char *group, struct 
 		err_hint(e, "it must belong to the user of cprof agent, with mode 0700");
 		return -EPERM;
 	}
-	if (flock(dir_fd, LOCK_EX | LOCK_NB) < 0)
+	if (lock_folder(dir_fd) < 0)
 		return err_set(e, EBUSY, "another cprof agent uses the spool '%s'", path);
 	return 0;
 }

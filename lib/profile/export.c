@@ -56,8 +56,9 @@ static void export_done(struct export *x)
  * same outer frames are neighbours.  A parent's index is below its children's, so two passes do it
  * without recursion.
  */
-static uint32_t *preorder(const struct stacks *s)
+uint32_t *export_order(const struct engine *g)
 {
+	const struct stacks *s = &g->stacks;
 	CLEANUP_FREE uint32_t *size = calloc(s->n, sizeof(*size));
 	uint32_t *pos = calloc(s->n, sizeof(*pos));
 	if (!size || !pos) {
@@ -98,7 +99,10 @@ static bool is_in_part(const struct export *x, const struct count *c)
 static int order_entries(struct export *x, uint32_t event)
 {
 	const struct counts *c = &x->g->counts;
-	CLEANUP_FREE uint32_t *pos = preorder(&x->g->stacks);
+	CLEANUP_FREE uint32_t *own = NULL;
+	const uint32_t *pos = x->info->part ? x->info->part->order : NULL;
+	if (!pos)
+		pos = own = export_order(x->g);
 	CLEANUP_FREE struct radix_item *placed = calloc(c->n ? c->n : 1, sizeof(*placed));
 	if (!pos || !placed)
 		return -ENOMEM;
@@ -121,21 +125,37 @@ static int order_entries(struct export *x, uint32_t event)
 	return 0;
 }
 
+/* How many samples have each frame.  A part has few of all stacks. */
+static int count_frames(const struct export *x, uint64_t *frequency)
+{
+	const struct stacks *s = &x->g->stacks;
+	for (size_t i = 0; x->info->part && i < x->n_entries; i++) {
+		uint32_t node = stack_of(x, x->entry[i]);
+		for (; node != STACKS_EMPTY; node = s->v[node].parent)
+			frequency[s->v[node].frame]++;
+	}
+	if (x->info->part)
+		return 0;
+	CLEANUP_FREE uint64_t *on_node = calloc(s->n, sizeof(*on_node));
+	if (!on_node)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n_entries; i++)
+		on_node[stack_of(x, x->entry[i])]++;
+	for (uint32_t i = s->n; i-- > 1;) {
+		on_node[s->v[i].parent] += on_node[i];
+		frequency[s->v[i].frame] += on_node[i];
+	}
+	return 0;
+}
+
 /* Numbers the locations: the most frequent frames get small ids, which take one byte. */
 static int number_locations(struct export *x)
 {
 	const struct engine *g = x->g;
-	CLEANUP_FREE uint64_t *on_node = calloc(g->stacks.n, sizeof(*on_node));
 	CLEANUP_FREE uint64_t *frequency = calloc(g->frames.n, sizeof(*frequency));
 	x->location = calloc(g->frames.n, sizeof(*x->location));
-	if (!on_node || !frequency || !x->location)
+	if (!frequency || !x->location || count_frames(x, frequency) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < x->n_entries; i++)
-		on_node[stack_of(x, x->entry[i])]++;
-	for (uint32_t i = g->stacks.n; i-- > 1;) {
-		on_node[g->stacks.v[i].parent] += on_node[i];
-		frequency[g->stacks.v[i].frame] += on_node[i];
-	}
 	uint64_t most = 0;
 	for (uint32_t i = 0; i < g->frames.n; i++) {
 		most = frequency[i] > most ? frequency[i] : most;

@@ -20,6 +20,7 @@ struct export_number { const char *key, *unit; };
 /* Some of the samples, as a profile of their own. */
 struct export_part {
 	const uint8_t *has_set;        /* by label set */
+	const uint32_t *order;         /* of the stacks: export_order(); the same for all parts */
 	const char *const *drop;       /* keys of labels that are left out */
 	size_t n_drop;
 	const char *const *label;      /* "KEY=VALUE" of each sample */
@@ -52,6 +53,9 @@ struct export_info {
 	const struct export_part *part;/* NULL: all samples */
 	double scale;                  /* values are multiplied by it; 0 and 1: unchanged */
 };
+
+/* The order of stacks in a file, by id, to be freed; NULL: out of memory. */
+uint32_t *export_order(const struct engine *g);
 
 /* Samples are sorted root first, and locations are numbered by frequency: at level 1 the file is a
  * tenth smaller than an unsorted one at level 9, in a tenth of the time. */

@@ -15,6 +15,7 @@ struct cprof_groups {
 	struct cprof_recorder *recorder;
 	size_t event;
 	struct groups groups;
+	uint32_t *order;               /* export_order() */
 };
 
 int cprof_groups_new(struct cprof_recorder *rec, size_t event, struct cprof_groups **ret,
@@ -27,7 +28,8 @@ int cprof_groups_new(struct cprof_recorder *rec, size_t event, struct cprof_grou
 	if (!g)
 		return err_errno(e, ENOMEM, "cannot divide the profile");
 	*g = (struct cprof_groups){ .recorder = rec, .event = event };
-	r = groups_make(&rec->engine, (uint32_t)event, &g->groups);
+	g->order = export_order(&rec->engine);
+	r = g->order ? groups_make(&rec->engine, (uint32_t)event, &g->groups) : -ENOMEM;
 	if (r < 0) {
 		cprof_groups_free(g);
 		return err_errno(e, -r, "cannot divide the profile");
@@ -38,8 +40,10 @@ int cprof_groups_new(struct cprof_recorder *rec, size_t event, struct cprof_grou
 
 void cprof_groups_free(struct cprof_groups *g)
 {
-	if (g)
+	if (g) {
 		groups_done(&g->groups);
+		free(g->order);
+	}
 	free(g);
 }
 
@@ -79,7 +83,7 @@ int cprof_groups_write(const struct cprof_groups *g, const bool *chosen, const c
 	for (uint32_t i = 0; i < s->n_sets; i++)
 		has_set[i] = s->of_set[i] != GROUPS_NONE && chosen[s->of_set[i]];
 	int r = recorder_write_part(g->recorder, g->event, &(struct export_part){
-		.has_set = has_set, .drop = defining, .n_drop = 3,
+		.has_set = has_set, .order = g->order, .drop = defining, .n_drop = 3,
 		.label = label, .n_labels = n_labels,
 	}, comment, write, ctx, e);
 	free(has_set);

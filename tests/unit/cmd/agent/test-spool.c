@@ -38,7 +38,7 @@ static void names(void)
 		"01700000000000000000-0000000042-0000000000000abc.pb.gzx",
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		tap_ok(!spool_name_parse(bad[i], SPOOL_PROFILE, &got), bad[i]);
+		tap_ok(!spool_name_parse(bad[i], SPOOL_PROFILE, &got), "%s", bad[i]);
 	struct spool_name big = { UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	spool_name_text(&big, SPOOL_PROFILE, text);
 	tap_ok(spool_name_parse(text, SPOOL_PROFILE, &got) && got.sequence == UINT64_MAX,
