@@ -2,7 +2,7 @@
  * What a recording costs on machines with many CPUs: tests/tools/simcpus.h gives cprof the rings of
  * such a machine, and this program fills them.  Only the time in which cprof drains them counts.
  *
- *	cpus [-c CAPTURE] [-p PROCESSES] [-r ROUNDS] [-m MIB] [-t THREADS] CPUS...
+ *	cpus [-c CAPTURE] [-p PROCESSES] [-r ROUNDS] [-m MIB] [-t THREADS] [-j RECORDERS] CPUS...
  *	cpus -s SECONDS [-x FACTOR] [-c CAPTURE] [-m MIB] [-t THREADS] CPUS...
  *
  * CAPTURE is a recording by tests/tools/stackcap.  PROCESSES programs, one for each CPU unless
@@ -15,10 +15,14 @@
  * CPU ns, wall ns: per sample, of all readers together.  busiest: the CPU time of the reader that
  * used most in each round, which is the wall time of a machine with nothing else to do.
  *
+ * With -j, so many processes each record a machine of their own at the same time, and share
+ * nothing: what this machine can do at most.  Samples, CPU and wall time are those of all together.
+ *
  * With -s the programs run at their speed, see cpus-speed.h.
  */
 
 #include "cprof.h"
+#include "tests/bench/cpus-jobs.h"
 #include "tests/bench/cpus-load.h"
 #include "tests/bench/cpus-readers.h"
 #include "tests/bench/cpus-speed.h"
@@ -103,6 +107,7 @@ static void measure(const struct options *o, unsigned n_cpus)
 	unsigned warm_up = o->rounds / 2;
 	for (unsigned i = 0; i < warm_up + o->rounds; i++) {
 		fill(c, n_programs, n_cpus);
+		cpus_jobs_meet();
 		uint64_t cpu0 = cpus_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		uint64_t wall0 = cpus_clock_ns(CLOCK_MONOTONIC), most_ns = 0;
 		cpus_read_clocks(before);
@@ -114,30 +119,35 @@ static void measure(const struct options *o, unsigned n_cpus)
 			continue;
 		}
 		cpu_ns += cpus_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu0;
-		wall_ns += cpus_clock_ns(CLOCK_MONOTONIC) - wall0;
+		wall_ns += cpus_jobs_longest(cpus_clock_ns(CLOCK_MONOTONIC) - wall0);
 		cpus_read_clocks(after);
 		for (unsigned k = 0; k <= cpus_n_readers; k++)
 			if (after[k] - before[k] > most_ns)
 				most_ns = after[k] - before[k];
-		busiest_ns += most_ns;
+		busiest_ns += cpus_jobs_longest(most_ns);
 	}
 	cpus_check(cprof_recorder_stop(r, &e), &e);
 	for (unsigned i = 0; i < n_programs; i++)
 		n += c[i].n_samples;
+	n = cpus_jobs_sum(n);
+	n_first = cpus_jobs_sum(n_first);
+	cpu_ns = cpus_jobs_sum(cpu_ns);
 	struct cprof_stats s;
 	struct cprof_event_stats ev;
 	struct rusage use;
 	cprof_recorder_stats(r, &s);
 	cprof_recorder_event_stats(r, 0, &ev);
 	getrusage(RUSAGE_SELF, &use);
-	double per = (double)(n - n_first);
-	printf("%6u %8u %9llu %9llu %7.2f %% %9.0f %9.0f %9.0f %8.1f %8.1f\n", n_cpus, o->threads,
-	       (unsigned long long)n, (unsigned long long)ev.n_samples,
-	       100 - 100 * (double)(s.n_truncated + s.n_cut) / (double)(n ? n : 1),
-	       (double)cpu_ns / per, (double)busiest_ns / per, (double)wall_ns / per,
-	       (double)s.peak_memory_bytes / (1 << 20), (double)use.ru_maxrss / 1024);
+	double per = (double)(n - n_first), n_own = (double)(ev.n_samples ? ev.n_samples : 1);
+	uint64_t n_delivered = cpus_jobs_sum(ev.n_samples);
+	if (cpus_jobs_is_first())
+		printf("%6u %8u %9llu %9llu %7.2f %% %9.0f %9.0f %9.0f %8.1f %8.1f\n", n_cpus,
+		       o->threads, (unsigned long long)n, (unsigned long long)n_delivered,
+		       100 - 100 * (double)(s.n_truncated + s.n_cut) / n_own,
+		       (double)cpu_ns / per, (double)busiest_ns / per, (double)wall_ns / per,
+		       (double)s.peak_memory_bytes / (1 << 20), (double)use.ru_maxrss / 1024);
 	fflush(stdout);
-	if (o->output)
+	if (o->output && cpus_jobs_is_first())
 		cpus_check(cprof_recorder_write_file(r, 0, o->output, &e), &e);
 	cprof_recorder_free(r);
 	simcpus_close();
@@ -148,7 +158,8 @@ int main(int argc, char **argv)
 {
 	struct options o = { .rounds = 4, .mib = 64, .threads = 1 };
 	struct cpus_speed speed = { .hz = 999, .factor = 1 };
-	for (int c; (c = getopt(argc, argv, "c:p:r:m:t:o:s:x:")) != -1;) {
+	unsigned n_jobs = 1;
+	for (int c; (c = getopt(argc, argv, "c:p:r:m:t:o:s:x:j:")) != -1;) {
 		switch (c) {
 		case 'c': cpus_load_capture(optarg); break;
 		case 'p': o.processes = (unsigned)atoi(optarg); break;
@@ -157,13 +168,15 @@ int main(int argc, char **argv)
 		case 't': o.threads = (unsigned)atoi(optarg); break;
 		case 'o': o.output = optarg; break;
 		case 's': speed.seconds = atof(optarg); break;
+		case 'j': n_jobs = (unsigned)atoi(optarg); break;
 		case 'x': speed.factor = atof(optarg); break;
 		default: optind = argc;
 		}
 	}
 	if (optind >= argc) {
 		fprintf(stderr, "usage: cpus [-c CAPTURE] [-p PROCESSES] [-r ROUNDS] [-m MIB] "
-			"[-t THREADS] [-o PROFILE] [-s SECONDS [-x FACTOR]] CPUS...\n");
+			"[-t THREADS] [-j RECORDERS] [-o PROFILE] [-s SECONDS [-x FACTOR]] "
+			"CPUS...\n");
 		return 64;
 	}
 	if (speed.seconds > 0) {
@@ -174,9 +187,12 @@ int main(int argc, char **argv)
 			cpus_speed_run(&speed, (unsigned)atoi(argv[i]));
 		return 0;
 	}
-	printf("%6s %8s %9s %9s %9s %9s %9s %9s %8s %8s\n", "CPUs", "readers", "written",
-	       "delivered", "whole", "CPU ns", "busiest", "wall ns", "charged", "RSS MiB");
+	bool is_first = cpus_jobs_begin(n_jobs);
+	if (is_first)
+		printf("%6s %8s %9s %9s %9s %9s %9s %9s %8s %8s\n", "CPUs", "readers", "written",
+		       "delivered", "whole", "CPU ns", "busiest", "wall ns", "charged", "RSS MiB");
+	fflush(stdout);
 	for (int i = optind; i < argc; i++)
 		measure(&o, (unsigned)atoi(argv[i]));
-	return 0;
+	return cpus_jobs_end();
 }
