@@ -84,6 +84,29 @@ int main()
 END
 c++ -g -O1 -o new.keep new.cc 2>err || rm -f new.keep
 
+# a realloc that fails after a long time, while its block counts as freed
+cat >slow.c <<'END'
+#include <errno.h>
+#include <stddef.h>
+#include <unistd.h>
+void *__libc_realloc(void *block, size_t n);
+void *realloc(void *block, size_t n)
+{
+	if (n <= (size_t)1 << 40)
+		return __libc_realloc(block, n);
+	usleep(100000);
+	errno = ENOMEM;
+	return NULL;
+}
+END
+if cc -shared -fPIC -o libslow.so slow.c 2>err; then
+	run env LD_PRELOAD="$PWD/libslow.so" "$CPROF" record --heap=end -c 4096 -o w.pb.gz -- "$PROG/allocs" held
+	profile 'a realloc that fails late: its block is still in use' w.pb.gz \
+		"round(cum('by_failed_realloc') * total) == 6 << 20"
+else
+	skip 'a realloc that fails late' 'cannot be built here'
+fi
+
 # the library before another allocator, as cprof has it, and after it
 for name in libjemalloc.so.2 libtcmalloc.so.4; do
 	other=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p | sed -n "s|.*x86-64.* => \(.*/$name\)$|\1|p" | head -n 1)

@@ -49,14 +49,18 @@ void allocblocks_remove(struct kind_alloc *a, struct engine *g, const struct rec
 	struct allocs_block was;
 	if (!allocs_remove(&g->allocs, r->pid, addr, &was))
 		return;
-	a->limbo[a->next_limbo++ % KIND_ALLOC_LIMBO] = (struct kind_alloc_limbo){ r->tid, was };
+	a->limbo[a->next_limbo++ % KIND_ALLOC_LIMBO] = (struct kind_alloc_limbo){
+		r->tid, g->gc.tables.n_runs, was,
+	};
 }
 
+/* The last one that the thread has freed at this address. */
 static void restore_block(struct kind_alloc *a, struct engine *g, const struct record *r)
 {
-	for (unsigned i = 0; i < KIND_ALLOC_LIMBO; i++) {
-		struct kind_alloc_limbo *l = &a->limbo[i];
-		if (l->tid != r->tid || l->block.pid != r->pid || l->block.addr != r->sample.addr)
+	for (unsigned i = 1; i <= KIND_ALLOC_LIMBO; i++) {
+		struct kind_alloc_limbo *l = &a->limbo[(a->next_limbo - i) % KIND_ALLOC_LIMBO];
+		if (l->tid != r->tid || l->block.pid != r->pid ||
+		    l->block.addr != r->sample.addr || l->n_runs != g->gc.tables.n_runs)
 			continue;
 		allocs_add(&g->allocs, &l->block);
 		l->tid = 0;
@@ -97,9 +101,4 @@ void allocblocks_take(struct kind_alloc *a, struct engine *g, const struct recor
 		restore_block(a, g, r);
 		break;
 	}
-}
-
-void allocblocks_forget_limbo(struct kind_alloc *a)
-{
-	memset(a->limbo, 0, sizeof(a->limbo));
 }

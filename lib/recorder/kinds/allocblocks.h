@@ -30,8 +30,4 @@ void allocblocks_remove(struct kind_alloc *a, struct engine *g, const struct rec
 /* A record of a ring (source/allocring.h). */
 void allocblocks_take(struct kind_alloc *a, struct engine *g, const struct record *r);
 
-/* The ids of stacks and labels change when tables are collected, and nobody renews those of blocks
- * whose end is not certain yet. */
-void allocblocks_forget_limbo(struct kind_alloc *a);
-
 #endif

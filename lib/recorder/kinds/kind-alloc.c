@@ -238,7 +238,6 @@ static void read_up_to(struct kind_session *k, struct engine *g, uint64_t now_ns
 	allocrings_search(&a->rings, g);
 	allocrings_read(&a->rings, now_ns, take_record, &reading);
 	allocrings_tend(&a->rings, clock_monotonic_ns());
-	allocblocks_forget_limbo(a);
 	set_notice(a, n_before, now_ns);
 	allocrings_explain(&a->rings);
 }

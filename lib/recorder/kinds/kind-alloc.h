@@ -13,6 +13,7 @@
 /* A block that was freed in a realloc(3) which may fail yet. */
 struct kind_alloc_limbo {
 	uint32_t tid;
+	uint32_t n_runs;           /* of the collections of tables: later ones change its ids */
 	struct allocs_block block;
 };
 
