@@ -7,7 +7,9 @@ shift 4
 mkdir -p "$folder"
 wanted=$(sed -n 's/^[[:space:]]*\(cprof_[a-z_0-9]*\);$/\1/p' "$map")
 # shellcheck disable=SC2046 # names without spaces
-"$@" -r -nostdlib -o "$folder/libcprof.o" $(printf -- '-Wl,-u,%s ' $wanted) "$modules"
-objcopy --localize-hidden "$folder/libcprof.o"
+"$@" -fno-lto -r -nostdlib -o "$folder/libcprof.o" $(printf -- '-Wl,-u,%s ' $wanted) "$modules"
+# What is there for link-time optimization knows nothing of the other modules, and linkers prefer it.
+objcopy --localize-hidden --remove-section='.gnu.lto_*' --remove-section='.gnu.debuglto_*' \
+	--strip-symbol=__gnu_lto_v1 "$folder/libcprof.o"
 rm -f "$output"
 ar rcs "$output" "$folder/libcprof.o"
