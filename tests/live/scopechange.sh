@@ -5,7 +5,9 @@
 need_perf
 need_root
 
-# record_phases OPTION... -- PHASE...: records the program phases with -p from its first instruction
+# record_phases OPTION... -- PHASE...: records the program phases from its first instruction, as a
+# process, or as a thread and what it creates
+target_option=-p
 record_phases() {
 	phases_options=
 	while [ "$1" != -- ]; do
@@ -19,7 +21,7 @@ record_phases() {
 	tap_pids="$tap_pids $target"
 	wait_for 60 grep -q 'State:.T' /proc/$target/status
 	# shellcheck disable=SC2086
-	start_cprof record --json -v -e cpu-clock -F 1999 $phases_options -o p.pb.gz -p $target
+	start_cprof record --json -v -e cpu-clock -F 1999 $phases_options -o p.pb.gz $target_option $target
 	wait_for 60 watches
 	kill -CONT $target
 	end_cprof
@@ -76,6 +78,14 @@ back() {
 	profile '  the CPU time is covered' p.pb.gz "0.85 * $used < total < 1.05 * $used + 30e6"
 }
 attempts 3 back
+target_option=-t
+back_thread() {
+	record_phases --no-bpf -- t900 s3400
+	is "$(changes)" "['cpu', 'task']" '-t: back to events of threads, too'
+	profile '  the CPU time is covered' p.pb.gz "0.85 * $used < total < 1.05 * $used + 30e6"
+}
+attempts 3 back_thread
+target_option=-p
 
 # The filter is refused.
 run setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf "$CPROF" record --json -q \

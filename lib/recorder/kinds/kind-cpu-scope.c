@@ -172,8 +172,7 @@ void kind_cpu_scope_drained(struct kind_session *k, const struct engine *g, uint
 		return;
 	}
 	enum scopeswitch_verdict v = scopeswitch_look(&c->scope, &seen, &percent);
-	/* Single threads cannot be found again. */
-	if (v == SCOPESWITCH_TO_CPU || (v == SCOPESWITCH_TO_TASK && !k->config->n_tids))
+	if (v != SCOPESWITCH_STAY)
 		change(k, &seen, v == SCOPESWITCH_TO_CPU, percent);
 }
 

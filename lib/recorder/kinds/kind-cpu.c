@@ -173,6 +173,12 @@ static int list_processes(void *ctx, pid_t **ret_pids)
 	return n;
 }
 
+static bool is_target(void *ctx, pid_t pid, pid_t tid)
+{
+	const struct kind_cpu *c = ctx;
+	return targets_has(c->targets, (uint32_t)pid, (uint32_t)tid);
+}
+
 static int open_rings(struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *config = k->config;
@@ -199,8 +205,8 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.ring_bytes = config->ring_bytes,
 		.rings_bytes = rings_bytes(config),
 		.rings_grow = config->n_readers > 1 && config->self == CPROF_SELF_NONE,
-		/* Records say which processes are targets, but only for whole processes. */
-		.processes = config->n_tids ? NULL : list_processes, .processes_ctx = k->state,
+		.processes = list_processes, .processes_ctx = k->state,
+		.is_target = config->n_tids ? is_target : NULL,
 	};
 	int r = live_open(&o, &k->source, e);
 	if (r < 0 && config->all_processes)
@@ -332,6 +338,7 @@ void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 {
 	struct kind_cpu *c = k->state;
 	c->procs = &g->procs;
+	c->targets = &g->targets;
 	copysize_step(&c->copysize, k->source, g, k->n_readers, k->log);
 	kind_cpu_looks_drained(k, g);
 	tend_filter(k);

@@ -67,6 +67,7 @@ struct kind_cpu {
 	struct copysize copysize;
 	struct kind_cpu_waits waits;
 	const struct procs *procs;      /* the engine's, once the source was drained */
+	const struct targets *targets;  /* also */
 	bool may_change;                /* the scope may change while recording */
 	bool needs_filter;              /* the scope cpu is for samples of the target only */
 	const char *no_cgroup;          /* why a command has none; NULL: unknown, or no command */

@@ -66,7 +66,9 @@ static uint64_t not_sampled(const struct scopeswitch_seen *d)
 	if (!d->used_known && !d->counted_known)
 		return hidden(d);
 	uint64_t by_account = d->used > d->covered + d->used_error ? d->used - d->covered : 0;
-	uint64_t by_counter = d->counted > d->covered ? d->counted - d->covered : 0;
+	/* Counters of threads that may be no targets count, too: see livescan_thread. */
+	uint64_t sampled = d->covered + d->n_foreign * d->period;
+	uint64_t by_counter = d->counted > sampled ? d->counted - sampled : 0;
 	return by_account > by_counter ? by_account : by_counter;
 }
 

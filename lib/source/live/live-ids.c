@@ -45,6 +45,15 @@ static int compare_late(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
+void live_mark_unproven(struct live *l, size_t n_old)
+{
+	for (size_t i = n_old; i < l->fds.n; i++) {
+		struct live_id *id = live_find_id(l, l->fds.v[i].id);
+		if (id)
+			id->is_unproven = true;
+	}
+}
+
 void live_sort_late(struct live_late *late, size_t n)
 {
 	if (n)

@@ -17,6 +17,7 @@ struct live_id {
 	uint32_t event;
 	uint32_t tid;     /* the thread that it was opened on; 0: none */
 	bool is_clock;
+	bool is_unproven; /* tid may be no target: other records decide */
 	uint64_t since_ns, until_ns;   /* only samples of this time count; 0: no limit */
 	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
 	 * previous one; 0: as in its samples. */
@@ -49,6 +50,8 @@ struct live_lates {       /* a VEC, sorted by tid: live_sort_late */
 
 int live_add_id(struct live *l, struct live_id id);
 void live_remove_id(struct live *l, uint64_t id);
+/* The thread of the events from number n_old on may be no target. */
+void live_mark_unproven(struct live *l, size_t n_old);
 struct live_id *live_find_id(const struct live *l, uint64_t id);
 
 void live_sort_late(struct live_late *late, size_t n);  /* by tid */

@@ -209,7 +209,8 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 			}
 			if (is_surplus(l, v, ring, id, ret_record))
 				continue;
-			ret_record->of_target = id && id->tid && !ret_record->sample.raw;
+			ret_record->of_target = id && id->tid && !id->is_unproven &&
+						!ret_record->sample.raw;
 			if (l->round.shared.is_shared)
 				ret_record->time_ns = v->merge.time_ns;
 			note_sample(l, v, id, ret_record);

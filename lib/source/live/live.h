@@ -55,6 +55,8 @@ struct live_options {
 	/* LIVE_TASK: lists the processes that are targets now; the source frees *ret_pids.  Returns
 	 * their number or -errno.  NULL: unknown. */
 	int (*processes)(void *ctx, pid_t **ret_pids);
+	/* Is one of their threads a target now?  NULL: all of them are. */
+	bool (*is_target)(void *ctx, pid_t pid, pid_t tid);
 	void *processes_ctx;
 	bool by_time;                /* samples in order of time, too: see merge.h */
 	bool read_seldom;            /* larger rings, if ring_bytes is 0 */

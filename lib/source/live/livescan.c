@@ -16,6 +16,9 @@
 
 #define SCANS_MAX 50
 
+/* Records of the birth of younger threads may not be read yet. */
+#define UNREAD_NS 1000000000u
+
 bool livescan_has(const struct livescan *k, pid_t tid)
 {
 	for (size_t i = k->seen.n; i-- > 0;)
@@ -32,9 +35,9 @@ static int add_process(struct livescan *k, pid_t pid)
 	return VEC_PUSH(&k->pids, pid) ? 1 : -ENOMEM;
 }
 
-/* Was it created after the events were opened, by its start time (field 22 of proc_pid_stat(5), in
- * ticks)?  Older children are processes of their own. */
-static bool is_born_later(const struct livescan *k, pid_t pid)
+/* Was the process or thread created after a time (CLOCK_BOOTTIME), by its start time (field 22 of
+ * proc_pid_stat(5), in ticks)? */
+static bool is_born_later(const struct livescan *k, pid_t pid, uint64_t since_ns)
 {
 	CLEANUP_FREE char *text = NULL;
 	if (host_read_process_file(k->options->open.host, (uint32_t)pid, "stat", &text, NULL) < 0)
@@ -44,11 +47,12 @@ static bool is_born_later(const struct livescan *k, pid_t pid)
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	uint64_t tick_ns = CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
-	return p && strtoull(p, NULL, 10) >= k->since_ns / tick_ns;
+	return p && strtoull(p, NULL, 10) >= since_ns / tick_ns;
 }
 
-/* Adds the children that a thread has created: their FORK records may not be read yet.  Returns
- * their number; 0 also if the kernel lists none (CONFIG_PROC_CHILDREN). */
+/* Adds the children that a thread has created: their FORK records may not be read yet.  Children
+ * that are older than the events are processes of their own.  Returns their number; 0 also if the
+ * kernel lists none (CONFIG_PROC_CHILDREN). */
 static int add_children(struct livescan *k, pid_t pid, pid_t tid)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -60,21 +64,34 @@ static int add_children(struct livescan *k, pid_t pid, pid_t tid)
 		long child = strtol(p, &end, 10);
 		if (end == p || child <= 0)
 			return n;
-		r = is_born_later(k, (pid_t)child) ? add_process(k, (pid_t)child) : 0;
+		r = is_born_later(k, (pid_t)child, k->since_ns) ? add_process(k, (pid_t)child) : 0;
 		if (r < 0)
 			return r;
 		n += r;
 	}
 }
 
-/* Returns 1 if the thread is new. */
-static int open_thread(struct livescan *k, pid_t tid, bool is_late, struct err *e)
+static bool is_target(const struct livescan *k, pid_t pid, pid_t tid)
 {
+	const struct live_options *o = k->options;
+	return !o->is_target || o->is_target(o->processes_ctx, pid, tid);
+}
+
+/* Returns 1 if the thread is new. */
+static int open_thread(struct livescan *k, pid_t pid, pid_t tid, bool is_late, struct err *e)
+{
+	struct livescan_thread t = { tid, is_late, false };
 	if (livescan_has(k, tid))
 		return 0;
 	if (!VEC_PUSH(&k->seen, tid))
 		return err_errno(e, ENOMEM, "cannot list threads");
-	int r = k->open(k->ctx, tid, is_late, e);
+	if (!is_target(k, pid, tid)) {
+		uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
+		if (!is_born_later(k, tid, now_ns > UNREAD_NS ? now_ns - UNREAD_NS : 0))
+			return 0;
+		t.is_unproven = true;
+	}
+	int r = k->open(k->ctx, &t, e);
 	return r < 0 && r != -ESRCH ? r : 1;
 }
 
@@ -86,11 +103,12 @@ static int scan_processes(struct livescan *k, bool is_late, struct err *e)
 		CLEANUP_FREE pid_t *tids = NULL;
 		int n = synth_list(k->options->open.host, k->pids.v[i], &tids);
 		for (int t = 0; t < n; t++) {
-			int r = open_thread(k, tids[t], is_late, e);
+			int r = open_thread(k, k->pids.v[i], tids[t], is_late, e);
 			if (r < 0)
 				return r;
 			n_new += r;
-			r = add_children(k, k->pids.v[i], tids[t]);
+			r = is_target(k, k->pids.v[i], tids[t]) ?
+				    add_children(k, k->pids.v[i], tids[t]) : 0;
 			if (r < 0)
 				return err_errno(e, -r, "cannot list processes");
 			n_new += r;

@@ -9,10 +9,16 @@
 #include "base/vec.h"
 #include "source/live/live-private.h"
 
+struct livescan_thread {
+	pid_t tid;
+	bool is_late;                  /* a repeated scan has found it */
+	bool is_unproven;              /* it is so new that it may be a target, or not */
+};
+
 struct livescan {
 	const struct live_options *options;
-	/* Opens events on a thread; -ESRCH: it has ended.  late: a repeated scan has found it. */
-	int (*open)(void *ctx, pid_t tid, bool late, struct err *e);
+	/* Opens events on a thread; -ESRCH: it has ended. */
+	int (*open)(void *ctx, const struct livescan_thread *t, struct err *e);
 	void *ctx;
 	uint64_t since_ns;             /* when the first events were opened; CLOCK_BOOTTIME */
 	VEC(pid_t) pids;

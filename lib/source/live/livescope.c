@@ -82,15 +82,19 @@ static void change_attrs(struct live *l, const struct live_options *to)
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-static int open_thread(void *ctx, pid_t tid, bool is_late, struct err *e)
+static int open_thread(void *ctx, const struct livescan_thread *t, struct err *e)
 {
 	struct change *c = ctx;
 	struct live *l = c->l;
+	size_t n_old = l->fds.n;
 	if (clock_monotonic_ns() > c->deadline_ns)
 		return err_set(e, E2BIG, "there are too many threads and CPUs");
-	if (is_late && !VEC_PUSH(&l->late, ((struct live_late){ .tid = (uint32_t)tid })))
+	if (t->is_late && !VEC_PUSH(&l->late, ((struct live_late){ .tid = (uint32_t)t->tid })))
 		return err_errno(e, ENOMEM, "cannot open events");
-	return live_open_place(l, &c->options, tid, (uint32_t)tid, 0, c->found, e);
+	int r = live_open_place(l, &c->options, t->tid, (uint32_t)t->tid, 0, c->found, e);
+	if (t->is_unproven)
+		live_mark_unproven(l, n_old);
+	return r;
 }
 
 /* l->late is empty. */

@@ -60,18 +60,21 @@ static int open_event(struct livetask *k, pid_t tid, uint32_t event, struct err 
 	return f.fd < 0 ? f.fd : live_keep_fd(k->l, o, f, k->ring->fd, e);
 }
 
-static int open_thread(void *ctx, pid_t tid, bool is_late, struct err *e)
+static int open_thread(void *ctx, const struct livescan_thread *t, struct err *e)
 {
 	struct livetask *k = ctx;
+	size_t n_old = k->l->fds.n;
 	if (k->n_threads++ >= THREADS_MAX)
 		return err_set(e, E2BIG, "more than %u threads", THREADS_MAX);
-	if (is_late && !VEC_PUSH(&k->late, ((struct live_late){ .tid = (uint32_t)tid })))
+	if (t->is_late && !VEC_PUSH(&k->late, ((struct live_late){ .tid = (uint32_t)t->tid })))
 		return err_errno(e, ENOMEM, "cannot open events");
 	for (uint32_t i = 0; i < k->l->options.n_events; i++) {
-		int r = k->stack_bytes[i] ? open_event(k, tid, i, e) : 0;
+		int r = k->stack_bytes[i] ? open_event(k, t->tid, i, e) : 0;
 		if (r < 0)
 			return r;
 	}
+	if (t->is_unproven)
+		live_mark_unproven(k->l, n_old);
 	return 0;
 }
 
@@ -85,7 +88,7 @@ static int open_same(struct livetask *k, size_t n_old, struct err *e)
 			continue;
 		if (!VEC_PUSH(&k->scan.seen, (pid_t)f.tid))
 			return err_errno(e, ENOMEM, "cannot open events");
-		int r = open_thread(k, (pid_t)f.tid, false, e);
+		int r = open_thread(k, &(struct livescan_thread){ .tid = (pid_t)f.tid }, e);
 		if (r < 0 && r != -ESRCH)
 			return r;
 	}

@@ -81,6 +81,15 @@ static void test_to_cpu(void)
 	}
 	tap_int(percent, 80, "with the part that they counted and samples miss");
 	begin();
+	now.used_error = 90 * MS;
+	now.counted_known = true;
+	int n = 0;
+	for (int k = 0; k < 30 && !n; k++) {
+		now.counted += 100 * MS;
+		n = look(20, 20, 500, 80) == SCOPESWITCH_TO_CPU;
+	}
+	tap_int(n, 0, "counters with threads that are no targets: no change");
+	begin();
 	tap_ok(looks_until(100, 100, 10, 0, 0, SCOPESWITCH_TO_CPU) > 19,
 	       "events that the kernel has removed: after seconds");
 	begin();
