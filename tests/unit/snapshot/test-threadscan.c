@@ -21,7 +21,7 @@ static void *stay(void *ctx)
 	return NULL;
 }
 
-/* With a second thread; executes a program as soon as it reads a byte. */
+/* With a second thread; executes a program when it reads a byte. */
 static void run_target(int ready_fd, int go_fd)
 {
 	pthread_t id;
@@ -86,7 +86,8 @@ static void test_exec(const struct host *h)
 	int go_fd;
 	pid_t pid = start_target(&go_fd);
 	threadscan_init(&s, h, &(struct threadscan_limits){ 100, 60000000000 });
-	if (!pid || threadscan_add(&s, (uint32_t)pid) < 0 || s.threads.n != 2) {
+	/* a sanitizer may have a thread of its own */
+	if (!pid || threadscan_add(&s, (uint32_t)pid) < 0 || s.threads.n < 2) {
 		tap_ok(false, "a process with two threads");
 		return;
 	}
@@ -118,7 +119,10 @@ static void test_exec(const struct host *h)
 	tap_ok(t->look == THREADSCAN_MOVED && t->n_stack_bytes > 0,
 	       "its thread has a stack, and has moved");
 	tap_str(t->stat.name, "sleep", "and another name");
-	tap_ok(s.threads.v[1].look == THREADSCAN_ENDED, "its other thread has ended");
+	size_t n_ended = 0;
+	for (size_t i = 0; i < s.threads.n; i++)
+		n_ended += s.threads.v[i].look == THREADSCAN_ENDED;
+	tap_int((long long)n_ended, (long long)s.threads.n - 1, "all others have ended");
 	threadscan_give_up(&s, p);
 	tap_ok(s.threads.v[0].look == THREADSCAN_ENDED, "a process that is given up has ended");
 	kill(pid, SIGKILL);
