@@ -136,7 +136,8 @@ static int first_reading(struct gocapture *c)
 			if (!is_read[i])
 				continue;
 			go_g_decode(&c->program->layout, c->raw + i * g_bytes(c), &r.g);
-			if (!go_g_is_alive(&r.g))
+			if (!go_g_is_alive(&r.g) ||
+			    (c->is_wanted && !c->is_wanted(c->wanted_ctx, &r.g)))
 				continue;
 			bool is_plausible = go_g_is_plausible(&r.g);
 			size_t n_bytes = is_plausible ? stack_bytes(c, &r.g, &r.is_cut) : 0;

@@ -59,6 +59,9 @@ struct gocapture {
 	uint64_t n_left_out;            /* beyond the limit */
 	uint64_t n_moved;               /* not in the same state at both ends of their window */
 	uint64_t n_bad_labels;          /* goroutines whose labels could not be read */
+	/* Is a goroutine that lives, as it is read first, part of the window?  NULL: each is. */
+	bool (*is_wanted)(void *ctx, const struct go_g *g);
+	void *wanted_ctx;
 	/* Limits; 0: the default. */
 	uint64_t max_goroutines, max_stack_bytes, max_window_bytes;
 	/* Private. */
@@ -74,7 +77,8 @@ struct gocapture {
 #define GOCAPTURE_STACK_BYTES_DEFAULT (1u << 20)        /* of one goroutine */
 #define GOCAPTURE_WINDOW_BYTES_DEFAULT (80u << 20)      /* stacks of a window */
 
-/* Reads the list; both are borrowed until gocapture_done.  c has only limits, or is all zero.  0;
+/* Reads the list; both are borrowed until gocapture_done.  c has only limits and
+ * is_wanted, or is all zero.  0;
  * -ENOMEM; -EFAULT: the list cannot be read, or not any more. */
 int gocapture_begin(struct gocapture *c, const struct go_program *program,
 		    const struct runtime_memory *memory);

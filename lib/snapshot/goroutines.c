@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "snapshot/gocapture.h"
 #include "snapshot/gofuncs.h"
+#include "snapshot/gostack.h"
 #include "snapshot/gotarget.h"
 #include "snapshot/oneshot.h"
 #include "snapshot/snapshot.h"
@@ -12,11 +13,9 @@
 #include "symbolize/cfi/cfi.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 
-#define REGS_MAX 4u
 #define RUNNING_NS_MAX 1000000000u      /* for samples of running goroutines */
 
 /* A goroutine that ran when its thread was sampled. */
@@ -38,55 +37,6 @@ struct take {
 	VEC(struct sampled) sampled;
 	size_t n_added;                 /* of these */
 };
-
-/* ---- stacks -------------------------------------------------------------------------------- */
-
-/* Appends the value of a register, by its DWARF number, in the order of perf's numbers. */
-static void add_reg(const struct arch *arch, uint8_t reg, uint64_t value, uint64_t *mask,
-		    uint64_t values[REGS_MAX], unsigned int *n)
-{
-	for (unsigned int i = 0; i < arch->n_perf_regs; i++) {
-		if (arch->perf_reg[i] != (int8_t)reg)
-			continue;
-		unsigned int at = (unsigned int)__builtin_popcountll(*mask & ((1ull << i) - 1));
-		memmove(values + at + 1, values + at, (*n - at) * sizeof(*values));
-		values[at] = value;
-		*mask |= 1ull << i;
-		++*n;
-		return;
-	}
-}
-
-/*
- * Registers are those of the frame to which the goroutine will return, so the pc is that of the
- * call, unless it has not begun yet.  Until then the link register leads to runtime.goexit.
- */
-static void unwind(struct take *t, const struct gocapture_goroutine *r, struct snapshot_stack *ret)
-{
-	const struct arch *arch = t->program->process.cfi->arch;
-	bool is_new = r->g.pc == r->g.start_pc;
-	uint64_t values[REGS_MAX], pc = r->g.pc - !is_new;
-	uint64_t mask = 0;
-	unsigned int n = 0;
-	add_reg(arch, arch->pc, pc, &mask, values, &n);
-	add_reg(arch, arch->sp, r->g.sp, &mask, values, &n);
-	if (r->g.bp)
-		add_reg(arch, arch->fp, r->g.bp, &mask, values, &n);
-	if (is_new && r->g.lr && !arch_pushes_ra(arch))
-		add_reg(arch, arch->link, r->g.lr, &mask, values, &n);
-	const struct record sample = {
-		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .has_time = true,
-		.time_ns = r->time_ns, .event = RECORD_NO_EVENT, .cpu = UINT32_MAX,
-		.pid = t->p->pid, .tid = t->program->process.tid,
-		.sample = {
-			.ip = pc, .user_abi = PERF_SAMPLE_REGS_ABI_64, .user_regs = values,
-			.user_regs_mask = mask, .user_stack = t->capture.stacks.v + r->stack_off,
-			.n_user_stack_bytes = r->n_stack_bytes,
-			.user_stack_size = r->n_stack_bytes,
-		},
-	};
-	snapshot_unwind(t->s, t->p, &sample, ret);
-}
 
 /* ---- running goroutines -------------------------------------------------------------------- */
 
@@ -261,7 +211,7 @@ static void add_entry(struct take *t, size_t i)
 		/* the runtime's counter has eight bits */
 		entry.has_runs = true;
 		entry.n_runs = r->g.switches + (r->g.sp << 8);
-		unwind(t, r, &stack);
+		gostack_unwind(t->s, t->p, t->program, &t->capture, r, &stack);
 		entry.stack = stack.id;
 		entry.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC :
 				r->how == GOCAPTURE_STEADY ? SNAPSHOT_EXACT : SNAPSHOT_MOVED;

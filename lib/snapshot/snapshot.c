@@ -171,8 +171,8 @@ static void label_fields(struct snapshot *s, const struct snapshot_entry *e)
 		snapshot_number(s, SNAPSHOT_WAIT, e->wait_ns);
 }
 
-/* The labels of the next entry as a set; without memory, the empty set. */
-static uint32_t take_labels(struct snapshot *s)
+/* Without memory, the empty set. */
+uint32_t snapshot_take_labels(struct snapshot *s)
 {
 	const struct samplelabels *own = &s->engine->own_labels;
 	for (size_t i = 0; i < own->options.n_fixed && s->n_labels < LABELS_PER_SET_MAX; i++)
@@ -195,7 +195,7 @@ bool snapshot_add(struct snapshot *s, const struct snapshot_entry *e)
 	struct snapshot_entry fresh = *e;
 	size_t bytes = entries_bytes(s);
 	label_fields(s, e);
-	fresh.labels = take_labels(s);
+	fresh.labels = snapshot_take_labels(s);
 	if (!VEC_PUSH(&s->entries, fresh)) {
 		s->n_lost[SNAPSHOT_LOST_LIMIT]++;
 		return false;

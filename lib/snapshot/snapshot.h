@@ -127,6 +127,9 @@ uint32_t snapshot_no_stack(struct snapshot *s);
 void snapshot_label(struct snapshot *s, const char *key, const char *text);
 void snapshot_number(struct snapshot *s, const char *key, uint64_t number);
 
+/* The labels of the next entry, and the user's, as a set of the engine's, for what is no entry. */
+uint32_t snapshot_take_labels(struct snapshot *s);
+
 /* Is something that waits for so long, or SNAPSHOT_WAIT_UNKNOWN, left out?  It is counted. */
 bool snapshot_is_short(struct snapshot *s, uint64_t wait_ns);
 

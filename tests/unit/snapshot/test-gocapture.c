@@ -170,6 +170,29 @@ static void windows(void)
 	gocapture_done(&c);
 }
 
+static bool has_even_id(void *ctx, const struct go_g *g)
+{
+	++*(unsigned int *)ctx;
+	return g->goid % 2 == 0;
+}
+
+static void some(void)
+{
+	struct gocapture c;
+	unsigned int n_asked = 0, n_odd = 0;
+	start(&c, NULL);
+	field(4, program.layout.status, GO_DEAD);
+	c.is_wanted = has_even_id;
+	c.wanted_ctx = &n_asked;
+	int r = gocapture_begin(&c, &program, &memory);
+	r = r < 0 ? r : gocapture_next(&c);
+	for (size_t i = 0; i < c.goroutines.n; i++)
+		n_odd += c.goroutines.v[i].g.goid % 2;
+	tap_ok(r == 1 && n_asked == GOLIST_N - 1 && !n_odd && c.goroutines.n >= GOLIST_N / 2 - 1,
+	       "only those that are wanted, of those that live");
+	gocapture_done(&c);
+}
+
 static void labels(void)
 {
 	struct gocapture c;
@@ -222,6 +245,7 @@ int main(void)
 	moves(run, GOCAPTURE_RUNNING, "it runs");
 	again();
 	windows();
+	some();
 	labels();
 	gone();
 	golist_close(&list);
