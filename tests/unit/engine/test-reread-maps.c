@@ -15,6 +15,12 @@ static bool is_known(struct engine *g, uint32_t event)
 	return strstr(feed_stack_text(g, g->counts.v[at].stack), "test-reread-maps+0x");
 }
 
+static const char *name_of_this(struct engine *g)
+{
+	const struct procs_thread *t = procs_find_thread(&g->procs, (uint32_t)getpid());
+	return t ? strtab_get(&g->strings, t->name) : "";
+}
+
 static void lose(struct engine *g, uint32_t type)
 {
 	struct record r = feed_record(type, 0, 1, 1);
@@ -40,10 +46,12 @@ int main(void)
 	open_engine(&g, &real);
 	feed_at(1000000000);
 	tap_ok(!is_known(&g, 0), "a process whose maps were never recorded");
+	tap_str(name_of_this(&g), "", "nor its name");
 	lose(&g, PERF_RECORD_LOST_SAMPLES);
 	tap_ok(!is_known(&g, 1), "lost samples do not mean lost maps");
 	lose(&g, PERF_RECORD_LOST);
 	tap_ok(is_known(&g, 2), "after a loss its maps are read");
+	tap_str(name_of_this(&g), "test-reread-map", "and the names of its threads");
 	tap_int((long long)g.reread.n_reads, 1, "once");
 	is_known(&g, 3);
 	lose(&g, PERF_RECORD_LOST);
