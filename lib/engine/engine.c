@@ -613,6 +613,8 @@ static void feed_app_labels(struct engine *g, const struct record *r)
 		   (r->type == PERF_RECORD_EXIT && p && p->exited)) {
 		applabels_forget(&g->app, r->pid);
 		golabels_forget(&g->go, r->pid);
+		if (r->type == PERF_RECORD_EXIT)
+			waits_tasks_forget(&g->waits, r->pid, r->time_ns);
 	}
 }
 

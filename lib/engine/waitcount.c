@@ -34,15 +34,41 @@ static uint32_t with_waiter(struct engine *g, uint32_t labels, const struct wait
 				 strtab_get(&g->strings, t->name));
 }
 
-/* The roles of events whose profiles contain the piece. */
-static unsigned wanted_by(const struct waits_piece *p)
+/* Is the innermost function of the program one of that file? */
+static bool waits_in(const struct engine *g, uint32_t stack, uint32_t dso)
 {
+	if (stack == STACKS_NONE)
+		return false;
+	while (stack != STACKS_EMPTY) {
+		const struct stack_node *node = &g->stacks.v[stack];
+		uint32_t of = g->frames.v[node->frame].dso;
+		enum dso_kind kind = dso_get(&g->dsos, of)->key.kind;
+		if (kind != DSO_KERNEL && kind != DSO_MODULE)
+			return of == dso;
+		stack = node->parent;
+	}
+	return false;
+}
+
+/* Is it a thread that a runtime keeps idle or wakes, while its tasks show who waits for whom? */
+static bool is_idle_for_tasks(const struct engine *g, const struct waits_piece *p)
+{
+	uint32_t dso;
+	return waits_tasks_has(&g->waits, p->pid, &dso) &&
+	       (waits_in(g, p->at.stack, dso) || (p->is_wake && waits_in(g, p->wakee, dso)));
+}
+
+/* The roles of events whose profiles contain the piece. */
+static unsigned wanted_by(const struct engine *g, const struct waits_piece *p)
+{
+	if (p->task_rest_ns)
+		return WAITS_LOCKS;
 	if (p->is_wake)
-		return WAITS_WAKERS;
+		return is_idle_for_tasks(g, p) ? 0 : WAITS_WAKERS;
 	if (p->state == WAITS_RUNNING)
 		return WAITS_RUN;
 	bool is_blocked = p->state == WAITS_BLOCKED || p->state == WAITS_DISK;
-	bool is_lock = is_blocked && p->at.reason == WAITS_FOR_LOCK;
+	bool is_lock = is_blocked && p->at.reason == WAITS_FOR_LOCK && !is_idle_for_tasks(g, p);
 	return WAITS_OFF | (is_lock ? WAITS_LOCKS : 0);
 }
 
@@ -56,8 +82,8 @@ static size_t rest_of(unsigned role)
 static void take_quanta(struct engine *g, const struct waits_piece *p, unsigned role,
 			uint64_t quantum_ns, uint64_t *n, uint64_t *ns)
 {
-	struct waits_thread *t = waits_find(&g->waits, p->tid);
-	uint64_t *rest_ns = t ? &t->rest_ns[rest_of(role)] : NULL;
+	struct waits_thread *t = p->task_rest_ns ? NULL : waits_find(&g->waits, p->tid);
+	uint64_t *rest_ns = t ? &t->rest_ns[rest_of(role)] : p->task_rest_ns;
 	uint64_t sum_ns = *ns + (rest_ns ? *rest_ns : 0);
 	*n = sum_ns / quantum_ns;
 	*ns = *n * quantum_ns;
@@ -95,7 +121,7 @@ static void add_to_event(struct engine *g, const struct waits_piece *p, uint32_t
 void waitcount_add(void *ctx, const struct waits_piece *p)
 {
 	struct engine *g = ctx;
-	unsigned wanted = wanted_by(p);
+	unsigned wanted = wanted_by(g, p);
 	for (uint32_t i = 0; i < g->options.n_events; i++) {
 		unsigned role = g->options.waits[i];
 		/* The profile of all time has short waits, too. */

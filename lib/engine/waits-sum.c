@@ -19,8 +19,7 @@ void waits_sum_flush(struct waits *w, struct waits_thread *t)
 		waits_pool_flush(t->pool, t->pid, t->tid, w->count, w->count_ctx);
 }
 
-/* The part of a time that is in the window. */
-static uint64_t in_window(const struct waits *w, uint64_t from_ns, uint64_t to_ns)
+uint64_t waits_sum_in_window(const struct waits *w, uint64_t from_ns, uint64_t to_ns)
 {
 	if (from_ns < w->start_ns)
 		from_ns = w->start_ns;
@@ -114,7 +113,7 @@ void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bo
 {
 	struct waits_piece p = {
 		.pid = t->pid, .tid = t->tid, .is_below = is_below(w, t, now_ns),
-		.ns = in_window(w, t->since_ns, now_ns), .n = !t->is_counted,
+		.ns = waits_sum_in_window(w, t->since_ns, to_ns), .n = !t->is_counted,
 		.is_birth = t->is_new, .is_torn = is_torn,
 		.at = is_torn ? waits_nowhere : waits_looks_place(w, t, now_ns),
 	};
@@ -134,7 +133,7 @@ void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bo
 
 void waits_sum_run(struct waits *w, struct waits_thread *t, uint64_t now_ns)
 {
-	t->ran_ns += in_window(w, t->since_ns, now_ns);
+	t->ran_ns += waits_sum_in_window(w, t->since_ns, now_ns);
 	if (now_ns > t->since_ns)
 		t->since_ns = now_ns;
 }
@@ -155,7 +154,7 @@ void waits_sum_wake(struct waits *w, const struct waits_thread *t, uint64_t now_
 	struct waits_piece p = {
 		.pid = t->pid, .tid = t->tid, .state = WAITS_BLOCKED, .n = t->weight,
 		.is_wake = true, .is_below = is_below(w, t, now_ns), .at = t->waker,
-		.ns = in_window(w, t->began_ns, now_ns) * t->weight,
+		.ns = waits_sum_in_window(w, t->began_ns, now_ns) * t->weight,
 	};
 	p.at.locks = at.locks;
 	p.wakee = at.stack;

@@ -8,6 +8,9 @@
 
 #include "engine/waits.h"
 
+/* The part of a time that is in the window. */
+uint64_t waits_sum_in_window(const struct waits *w, uint64_t from_ns, uint64_t to_ns);
+
 /* Counts the thread's wait up to now_ns.  Torn: its end is unknown. */
 void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bool is_torn);
 

@@ -68,6 +68,7 @@ struct waits_piece {
 	uint64_t n_others;     /* of n: waits without a stack, which the place stands for */
 	bool is_below;         /* the wait is shorter than waits.min_ns */
 	bool is_torn;          /* part of it was a run: the record of its end is missing */
+	uint64_t *task_rest_ns; /* of a task (waits-tasks.h): what remains of its quanta */
 	struct waits_place at;
 };
 

@@ -64,6 +64,7 @@ void waits_done(struct waits *w)
 	if (w->budget)
 		budget_release(w->budget, w->thread.n * sizeof(*w->thread.v));
 	VEC_FREE(&w->thread);
+	waits_tasks_done(w);
 	VEC_FREE(&w->unread);
 	VEC_FREE(&w->unheld);
 }
@@ -288,6 +289,7 @@ static void end_thread(struct waits *w, struct waits_thread *t, uint64_t time_ns
 /* Of a process only the thread that called exec goes on, with the id of the first one. */
 static void feed_exec(struct waits *w, const struct record *r)
 {
+	waits_tasks_forget(w, r->pid, r->time_ns);
 	for (size_t i = w->thread.n; i-- > 0;)
 		if (w->thread.v[i].pid == r->pid)
 			end_thread(w, &w->thread.v[i], r->time_ns);
@@ -367,6 +369,7 @@ void waits_settle(struct waits *w, uint64_t now_ns)
 		waits_count_until(w, t, is_known ? now_ns : t->doubt_ns);
 		waits_sum_flush(w, t);
 	}
+	waits_tasks_settle(w, now_ns);
 }
 
 static void each_pooled(struct waits_pool *p, void (*each)(void *ctx, struct waits_place *at),
@@ -389,4 +392,5 @@ void waits_each_place(struct waits *w, void (*each)(void *ctx, struct waits_plac
 				each(ctx, place[k]);
 		each_pooled(t->pool, each, ctx);
 	}
+	waits_tasks_each_place(w, each, ctx);
 }

@@ -16,6 +16,7 @@
 
 #include "base/hashindex.h"
 #include "base/vec.h"
+#include "engine/waits-tasks.h"
 #include "engine/waits-thread.h"
 
 struct budget;
@@ -34,6 +35,8 @@ struct waits {
 	uint64_t min_ns;            /* the owner's: shorter ones count for all time only */
 	VEC(struct waits_thread) thread;
 	struct hashindex by_tid;
+	VEC(struct waits_tasks_process) tasks;  /* waits-tasks.h */
+	bool has_tasks;             /* there were some */
 	uint64_t lost_ns;           /* time of the last LOST record */
 	uint64_t n_switches;        /* SWITCH records */
 	uint64_t n_partial;         /* waits whose sample had an incomplete stack */

@@ -53,6 +53,7 @@ static int copy_process(struct procs *to, const struct procs *from, const struct
 	p->target_threads = of->target_threads;
 	p->known = of->known;
 	p->saw_exec = of->saw_exec;
+	p->exec_ns = of->exec_ns;
 	p->exe_is_read = of->exe_is_read;
 	p->exe_sure = of->exe_sure;
 	p->exe_ino = of->exe_ino;

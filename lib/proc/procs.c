@@ -348,6 +348,7 @@ static void feed_comm(struct procs *p, const struct record *r)
 	end_other_threads(p, proc, t);
 	space_empty(p, proc);
 	note_recorded(p, proc);
+	proc->exec_ns = r->time_ns;
 	proc->saw_exec = proc->is_bare = true;
 	proc->owner = PROCS_OWNER_UNREAD;
 	/* The user means the program that a wrapper becomes: env's, or a shell's last command. */

@@ -52,7 +52,7 @@ struct procs_process {
 	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
 	uint32_t parent_cgroup;/* of its parent at the fork */
 	uint32_t n_losses_seen; /* the session's: see engine/reread-maps.c */
-	uint64_t remap_ns;     /* likewise */
+	uint64_t remap_ns, exec_ns;  /* likewise; time of its last exec, 0: unknown */
 	struct procs_space space;
 	bool target;           /* all its threads are targets */
 	bool target_threads;   /* some of its threads are targets */

@@ -161,11 +161,12 @@ static bool add_unnamed(struct comments *c, const struct results_profile *p)
 	return u.percent <= 0 || add_comment(c, text);
 }
 
-/* What a runtime's waits do not show. */
+/* What a runtime's waits do not show, unless its tasks are in the profile themselves. */
 static bool add_remark(struct comments *c, const struct results_profile *p)
 {
 	const struct names *names = p->names;
-	for (size_t i = 0; p->ev->is_waiting && i < names->functions.n; i++) {
+	bool has_tasks = p->engine->waits.has_tasks && strcmp(p->ev->name, "block") == 0;
+	for (size_t i = 0; p->ev->is_waiting && !has_tasks && i < names->functions.n; i++) {
 		const char *remark = waitframes_remark(strtab_get(&p->engine->strings,
 								  names->functions.v[i].name));
 		if (remark)

@@ -139,6 +139,12 @@ static const char *const calls[] = {
 	"runtime/internal/syscall.*|internal/runtime/syscall/linux.*|"
 	"syscall.Syscall*|syscall.RawSyscall*|syscall.syscall*|runtime.entersyscall*|"
 	"runtime.mutexSleep*|runtime.osyield*",
+	/* Goroutines: proc.go, chan.go, select.go, sema.go, and the packages sync and
+	 * internal/sync. */
+	"runtime.gopark*|runtime.chanrecv*|runtime.chansend*|runtime.selectgo*|runtime.block|"
+	"runtime.semacquire*|runtime.notifyListWait|sync.runtime_*|internal/sync.runtime_*|"
+	"sync.(*Mutex).*|internal/sync.(*Mutex).*|sync.(*RWMutex).*Lock|sync.(*WaitGroup).Wait|"
+	"sync.(*Cond).Wait",
 	/* HotSpot: os_posix.cpp, mutex.cpp, semaphore_posix.cpp. */
 	"os::PlatformEvent::park*|os::PlatformMonitor::wait*|PlatformEvent::park*|"
 	"PlatformMonitor::wait*|os::PlatformParker*|Parker::park*|Monitor::wait*|"

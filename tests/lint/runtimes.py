@@ -19,7 +19,8 @@ OTHER_MEANING = {
 # Readers of one runtime's tasks and of their labels, which no interface describes: only their kind of
 # recorder and the labels of samples use them.  And what connects a runtime to lib/interp.
 OF_ONE_RUNTIME = ("lib/interp/interp-p", "lib/interp/interp-ruby", "lib/interp/pycodes", "lib/snapshot/go", "lib/proc/goprocess", "lib/labels/go",
-                  "lib/recorder/kinds/kind-goroutines.c", "cmd/snapshot/snapshot-go")
+                  "lib/recorder/kinds/kind-goroutines.c",
+                  "lib/recorder/kinds/kind-cpu-goroutines.c", "cmd/snapshot/snapshot-go")
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 
 

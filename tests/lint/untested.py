@@ -144,6 +144,7 @@ COVERED.update({
     "lib/recorder/kinds/snapshotkind": (UNIT + "snapshot/test-recorder-snapshot.c", THROUGH),
     "lib/snapshot/remaps": ("tests/live/snapshot.sh", "it reads mappings of real processes"),
     "lib/snapshot/gostack": ("tests/live/goroutines.sh", "it unwinds goroutines of real Go programs"),
+    "lib/snapshot/gowaits": ("tests/live/waits-go.sh", "it reads real Go programs"),
     "lib/snapshot/gotarget": ("tests/live/goroutines.sh", "it opens real Go programs"),
     "symbolize/runtime/go-dwarf": ("tests/live/goroutines.sh", "it reads debug information of Go's compiler"),
     "symbolize/runtime/go-proof": (UNIT + "symbolize/runtime/test-go-program.c", THROUGH),

@@ -189,6 +189,55 @@ static void test_locks(void)
 	engine_done(&g);
 }
 
+/* While tasks of the file a are read, its own waits for locks are those of idle threads. */
+static void test_tasks(void)
+{
+	static const uint8_t waits[] = { WAITS_SOURCE | WAITS_LOCKS, WAITS_OFF };
+	static const uint64_t quantum_ns[] = { 40, 0 };
+	struct engine g;
+	struct waits_reading reading;
+	const struct engine_options o = { .n_events = 2, .labels = SAMPLELABEL_TID, .waits = waits,
+					  .follow = true, .quantum_ns = quantum_ns };
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	g.waits.code[0] = (struct waits_code){ 0xf000, 0xf100, WAITS_FOR_LOCK };
+	feed_at(10);
+	feed_comm(&g, 7, 7, "prog", true);
+	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/a");
+	feed_mmap(&g, 7, 0x30000, 0x10000, 0, "/lib/b");
+	uint32_t a = g.procs.process[0]->space.map.v[0].dso;
+	uint32_t frame = frames_add(&g.frames, a, 0x50, true);
+	uint32_t stack = stacks_add(&g.stacks, STACKS_EMPTY, frame, true);
+	for (uint64_t now = 100; now <= 200; now += 50) {
+		tap_ok(waits_tasks_begin(&g.waits, 7, a, 50, now, &reading), "a reading");
+		if (!waits_tasks_continue(&reading, 1, 0))
+			waits_tasks_add(&reading, &(struct waits_task_seen){
+				.id = 1, .state = WAITS_TASK_LOCKED,
+				.at = { .stack = stack, .reason = WAITS_FOR_LOCK } });
+		waits_tasks_end(&reading);
+	}
+	const struct count *c = feed_find(&g, 0, "a+0x50");
+	tap_ok(c && c->value == 120 && c->n_samples == 3, "a task's time, in its own quanta");
+	tap_str(c ? feed_labels_text(&g, c->labels) : "", "state=blocked", "with its labels");
+	tap_int((long long)g.event[1].value, 0, "no thread has waited");
+	for (uint64_t from = 300; from <= 500; from += 200) {
+		uint64_t pc = from == 300 ? 0x10010 : 0x30010;
+		feed_at(from);
+		feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_KERNEL, 0xf010,
+						       PERF_CONTEXT_USER, pc, 0x10021));
+		feed_switch(&g, from + 1, true);
+		feed_switch(&g, from + 80, false);
+	}
+	tap_int((long long)g.event[1].value, 160, "two waits of threads");
+	c = feed_find(&g, 0, "a+0x20;b+0x10;k:f010");
+	tap_ok(c && c->value == 80 && g.event[0].value == 200, "one of them in code of C");
+	feed_at(700);
+	feed_comm(&g, 7, 7, "next", true);
+	uint32_t dso;
+	tap_ok(!waits_tasks_has(&g.waits, 7, &dso), "another program has no such tasks");
+	engine_done(&g);
+}
+
 /* A wake-up of thread 9 by thread 7 in the kernel's code, in an interrupt if flags say so. */
 static void feed_wake(struct engine *g, uint64_t time_ns, uint64_t code, uint8_t flags)
 {
@@ -266,6 +315,7 @@ int main(void)
 	test_removal();
 	test_quanta();
 	test_locks();
+	test_tasks();
 	test_wakers();
 	return tap_done();
 }

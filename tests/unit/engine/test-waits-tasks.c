@@ -1,0 +1,169 @@
+/* Waits of tasks, such as goroutines, as readings of a program's memory show them. */
+
+#include "agg/stacks.h"
+#include "base/budget.h"
+#include "engine/waits-tasks.h"
+#include "engine/waits.h"
+#include "tests/unit/tap.h"
+
+#define PID 7u
+#define DSO 3u
+
+static struct budget budget;
+static struct waits w;
+static struct waits_reading reading;
+static char text[2048];
+
+static void note_piece(void *ctx, const struct waits_piece *p)
+{
+	size_t len = strlen(text);
+	snprintf(text + len, sizeof(text) - len, "%s%u:%s:%u:%llu*%llu%s", len ? " " : "", p->pid,
+		 waits_state_name(p->state), p->at.stack, (unsigned long long)p->ns,
+		 (unsigned long long)p->n, p->is_below ? " short" : "");
+	tap_ok(p->task_rest_ns && p->tid == 0 && ctx == NULL, "it is of a task, not of a thread");
+}
+
+static void begin(void)
+{
+	budget_init(&budget, 0);
+	waits_init(&w, &budget, note_piece, NULL);
+	text[0] = '\0';
+}
+
+static void end(const char *want, const char *name)
+{
+	tap_str(text, want, name);
+	waits_done(&w);
+	tap_int((long long)budget.used_bytes, 0, "everything was released");
+}
+
+static void at(uint64_t from_ns, uint64_t now_ns)
+{
+	tap_ok(waits_tasks_begin(&w, PID, DSO, from_ns, now_ns, &reading), "a reading begins");
+}
+
+static void see(uint64_t id, uint8_t runs, enum waits_task_state state, uint32_t stack)
+{
+	if (state == WAITS_TASK_LOCKED && waits_tasks_continue(&reading, id, runs))
+		return;
+	waits_tasks_add(&reading, &(struct waits_task_seen){
+		.id = id, .runs = runs, .state = state,
+		.at = { .stack = stack, .reason = WAITS_FOR_LOCK },
+	});
+}
+
+static void test_times(void)
+{
+	begin();
+	at(100, 150);
+	see(1, 9, WAITS_TASK_LOCKED, 4);
+	waits_tasks_end(&reading);
+	at(0, 200);
+	see(1, 9, WAITS_TASK_LOCKED, 5);
+	waits_tasks_end(&reading);
+	at(0, 260);
+	see(1, 10, WAITS_TASK_LOCKED, 5);
+	waits_tasks_end(&reading);
+	at(0, 300);
+	see(1, 10, WAITS_TASK_RUNS, 0);
+	waits_tasks_end(&reading);
+	waits_settle(&w, 400);
+	end("7:blocked:4:50*1 7:blocked:4:50*0 7:blocked:5:60*1",
+	    "a wait keeps its place until the task has run; time is counted where it is seen");
+
+	begin();
+	at(0, 100);
+	see(1, 0, WAITS_TASK_LOCKED, 4);
+	waits_tasks_end(&reading);
+	waits_settle(&w, 130);
+	at(0, 150);
+	see(1, 0, WAITS_TASK_LOCKED, 4);
+	waits_tasks_end(&reading);
+	waits_tasks_forget(&w, PID, 170);
+	waits_settle(&w, 200);
+	end("7:blocked:4:100*1 7:blocked:4:30*0 7:blocked:4:20*0 7:blocked:4:20*0",
+	    "what goes on is counted up to any time, and up to the end of its process");
+
+	begin();
+	w.start_ns = 120;
+	w.end_ns = 180;
+	at(0, 110);
+	see(1, 0, WAITS_TASK_LOCKED, 4);
+	waits_tasks_end(&reading);
+	at(0, 150);
+	see(1, 0, WAITS_TASK_LOCKED, 4);
+	waits_tasks_end(&reading);
+	waits_settle(&w, 300);
+	end("7:blocked:4:30*1 7:blocked:4:30*0", "only the window counts, and a wait in it once");
+}
+
+static void test_numbers(void)
+{
+	begin();
+	at(0, 10);
+	see(1, 250, WAITS_TASK_RUNS, 0);
+	see(2, 5, WAITS_TASK_ELSEWHERE, 0);
+	waits_tasks_end(&reading);
+	at(0, 20);
+	see(1, 252, WAITS_TASK_RUNS, 0);
+	see(2, 8, WAITS_TASK_LOCKED, 6);
+	waits_tasks_end(&reading);
+	at(0, 30);
+	see(1, 2, WAITS_TASK_LOCKED, 4);
+	see(2, 12, WAITS_TASK_ELSEWHERE, 0);
+	see(3, 0, WAITS_TASK_LOCKED, 5);
+	waits_tasks_end(&reading);
+	at(0, 40);
+	see(2, 13, WAITS_TASK_LOCKED, 6);
+	waits_tasks_end(&reading);
+	end("7:blocked:6:10*3 7:blocked:4:10*9 7:blocked:5:10*1 7:blocked:6:10*1",
+	    "waits that no reading has met count where the task waits next; counters wrap");
+
+	begin();
+	w.min_ns = 15;
+	at(0, 10);
+	see(1, 0, WAITS_TASK_LOCKED, 4);
+	waits_tasks_end(&reading);
+	at(0, 30);
+	see(1, 0, WAITS_TASK_LOCKED, 4);
+	waits_tasks_end(&reading);
+	end("7:blocked:4:10*1 short 7:blocked:4:20*0", "how long it has been seen waiting");
+}
+
+static void move_place(void *ctx, struct waits_place *place)
+{
+	(void)ctx;
+	place->stack += 100;
+}
+
+static void test_processes(void)
+{
+	uint32_t dso = 0;
+	begin();
+	tap_ok(!waits_tasks_has(&w, PID, &dso), "no tasks of the process are read");
+	at(0, 10);
+	see(1, 0, WAITS_TASK_LOCKED, 4);
+	see(2, 0, WAITS_TASK_RUNS, 4);
+	waits_tasks_end(&reading);
+	tap_ok(waits_tasks_has(&w, PID, &dso) && dso == DSO && w.has_tasks, "then they are");
+	tap_ok(waits_tasks_begin(&w, PID + 1, DSO, 0, 12, &reading), "another process");
+	see(1, 0, WAITS_TASK_LOCKED, 5);
+	waits_tasks_end(&reading);
+	waits_each_place(&w, move_place, NULL);
+	waits_settle(&w, 20);
+	waits_tasks_forget(&w, PID, 20);
+	waits_tasks_forget(&w, PID, 30);
+	waits_settle(&w, 40);
+	tap_ok(!waits_tasks_has(&w, PID, &dso) && waits_tasks_has(&w, PID + 1, &dso),
+	       "the other one goes on");
+	end("7:blocked:4:10*1 8:blocked:5:12*1 7:blocked:104:10*0 8:blocked:105:8*0 "
+	    "8:blocked:105:20*0", "places get the new ids of their stacks");
+}
+
+int main(void)
+{
+	test_times();
+	test_numbers();
+	test_processes();
+	return tap_done();
+}
