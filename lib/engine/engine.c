@@ -473,6 +473,8 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 	uint32_t pid, tid, woken = 0;
 	struct sample_place at;
 	targets_note_time(&g->targets, r->time_ns);
+	if (role & WAITS_WAKE)
+		waits_note_wake(&g->waits, r);
 	if (!is_target(g, r, &pid, &tid)) {
 		g->event[r->event].n_foreign++;
 		return;

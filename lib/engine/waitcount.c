@@ -67,7 +67,8 @@ static unsigned wanted_by(const struct engine *g, const struct waits_piece *p)
 		return is_idle_for_tasks(g, p) ? 0 : WAITS_WAKERS;
 	if (p->state == WAITS_RUNNING)
 		return WAITS_RUN;
-	bool is_blocked = p->state == WAITS_BLOCKED || p->state == WAITS_DISK;
+	bool is_woken = p->state == WAITS_RUNNABLE && !p->is_birth;
+	bool is_blocked = p->state == WAITS_BLOCKED || p->state == WAITS_DISK || is_woken;
 	bool is_lock = is_blocked && p->at.reason == WAITS_FOR_LOCK && !is_idle_for_tasks(g, p);
 	return WAITS_OFF | (is_lock ? WAITS_LOCKS : 0);
 }

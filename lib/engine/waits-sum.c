@@ -100,6 +100,13 @@ static void count_pooled(struct waits *w, struct waits_thread *t, const struct w
 		w->count(w->count_ctx, p);
 }
 
+/* Is it known since when it was waiting for a CPU only?  While only some wake-ups are sampled, or a
+ * wait stands for others, it is not. */
+static bool may_split(const struct waits *w, const struct waits_thread *t)
+{
+	return t->woken_ns && !w->is_thinned && !w->has_readings && !w->wake_scale;
+}
+
 /* The labels of the lock, with its holder if that was read during the wait. */
 static uint32_t locks_of(const struct waits *w, const struct waits_thread *t, struct waits_place at,
 			 uint64_t now_ns)
@@ -108,8 +115,9 @@ static uint32_t locks_of(const struct waits *w, const struct waits_thread *t, st
 	return is_held ? t->holding.at.locks : at.locks;
 }
 
-/* Counts the wait up to now_ns.  Torn: its end is unknown. */
-void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bool is_torn)
+/* Counts the wait, which is known up to now_ns, up to to_ns. */
+static void count_wait(struct waits *w, struct waits_thread *t, uint64_t to_ns, uint64_t now_ns,
+		       bool is_torn)
 {
 	struct waits_piece p = {
 		.pid = t->pid, .tid = t->tid, .is_below = is_below(w, t, now_ns),
@@ -117,11 +125,11 @@ void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bo
 		.is_birth = t->is_new, .is_torn = is_torn,
 		.at = is_torn ? waits_nowhere : waits_looks_place(w, t, now_ns),
 	};
+	bool is_ready = may_split(w, t) && t->since_ns >= t->woken_ns;
 	p.at.locks = locks_of(w, t, p.at, now_ns);
-	p.state = state_of(w, t, p.at, now_ns);
-	w->n_torn += is_torn;
-	if (now_ns > t->since_ns)
-		t->since_ns = now_ns;
+	p.state = is_ready && !is_torn ? WAITS_RUNNABLE : state_of(w, t, p.at, now_ns);
+	if (to_ns > t->since_ns)
+		t->since_ns = to_ns;
 	if (!p.ns)
 		return;
 	t->is_counted = true;
@@ -129,6 +137,14 @@ void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bo
 		count_pooled(w, t, &p);
 	else
 		w->count(w->count_ctx, &p);
+}
+
+void waits_sum_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bool is_torn)
+{
+	w->n_torn += is_torn;
+	if (!is_torn && may_split(w, t) && t->woken_ns > t->since_ns && t->woken_ns < now_ns)
+		count_wait(w, t, t->woken_ns, now_ns, false);
+	count_wait(w, t, now_ns, now_ns, is_torn);
 }
 
 void waits_sum_run(struct waits *w, struct waits_thread *t, uint64_t now_ns)

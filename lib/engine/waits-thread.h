@@ -23,7 +23,7 @@ enum waits_role {
 
 enum waits_state {
 	WAITS_RUNNING,
-	WAITS_RUNNABLE,        /* a new thread, until it runs for the first time */
+	WAITS_RUNNABLE,        /* until it runs: a new thread, or one that was woken */
 	WAITS_PREEMPTED,       /* it could have gone on */
 	WAITS_BLOCKED,         /* it gave up its CPU */
 	WAITS_SLEEPING,        /* for a time that it has chosen */
@@ -113,6 +113,7 @@ struct waits_thread {
 	uint64_t doubt_ns;     /* maybe nothing is known from then on; 0: no doubt */
 	/* The present wait. */
 	uint64_t began_ns;
+	uint64_t woken_ns;     /* since then it waits for a CPU only; 0: unknown */
 	bool is_counted;       /* its n was given */
 	bool is_out;           /* its SWITCH out was seen */
 	bool is_preempted, is_new, is_disk;

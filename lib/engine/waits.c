@@ -24,11 +24,9 @@
 #include "engine/waits-pool.h"
 #include "engine/waits-sum.h"
 #include "source/record.h"
-#include "source/schedpoint.h"
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The kernel reports this id for a task that has no ids any more. */
 #define NO_TASK UINT32_MAX
@@ -136,6 +134,7 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 	t->since_ns = t->began_ns = time_ns;
 	t->is_counted = t->is_out = t->is_preempted = t->is_new = t->is_disk = false;
 	t->is_cut = false;
+	t->woken_ns = 0;
 	t->child = 0;
 	t->at = at;
 	t->waker = waits_nowhere;
@@ -204,32 +203,6 @@ void waits_lock(struct waits *w, uint32_t tid, const struct lockread_wait *lock)
 	t->lock = *lock;
 	if (w->wants_holders && !t->is_unheld)
 		t->is_unheld = VEC_PUSH(&w->unheld, tid);
-}
-
-bool waits_woken(const struct record *r, uint32_t *ret_tid)
-{
-	const uint8_t *raw = r->sample.raw;
-	if (r->sample.n_raw_bytes < SCHEDPOINT_WAKE_BYTES ||
-	    raw[SCHEDPOINT_WAKE_FLAGS_AT] & SCHEDPOINT_INTERRUPT)
-		return false;
-	memcpy(ret_tid, raw + SCHEDPOINT_WAKE_TID_AT, sizeof(*ret_tid));
-	return true;
-}
-
-bool waits_wants_waker(const struct waits *w, uint32_t tid)
-{
-	const struct waits_thread *t = waits_find(w, tid);
-	return t && t->is == WAITS_OFF_CPU && !t->is_preempted && !waits_is_known(t->waker) &&
-	       waits_sum_may_be_lock(w, t->at);
-}
-
-void waits_wake(struct waits *w, uint32_t tid, uint64_t weight, struct waits_place waker)
-{
-	struct waits_thread *t = waits_find(w, tid);
-	if (!t)
-		return;
-	t->waker = waker;
-	t->weight = (weight ? weight : 1) * (w->wake_scale ? w->wake_scale : 1);
 }
 
 void waits_clock(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,

@@ -82,6 +82,9 @@ void waits_keep_cut(struct waits *w, uint32_t tid, const struct record *r);
 /* The lock of the thread's wait, which has begun. */
 void waits_lock(struct waits *w, uint32_t tid, const struct lockread_wait *lock);
 
+/* The thread that a WAITS_WAKE sample has woken waits for a CPU from now on. */
+void waits_note_wake(struct waits *w, const struct record *r);
+
 /* The thread that a WAITS_WAKE sample has woken; false: an interrupt or a timer did it.  Only one
  * that waits for a lock, and was not woken yet, wants to know where its waker was.  The sample
  * stands for weight wakes; 0 is 1. */

@@ -475,7 +475,7 @@ static const struct {
 	{ "cut", at_end, "11 blocked reads 100*1", .cut_ns = 950 },
 	{ "exits", exits, "11 blocked [no stack] 300*1" },
 	{ "execs", execs, "10 blocked next 100*1, 10 blocked reads 200*1, 12 blocked next 170*1" },
-	{ "killed", killed, "11 blocked locks it 605*1" },
+	{ "killed", killed, "11 blocked locks it 600*1, 11 runnable locks it 5*0" },
 	{ "after_exit", after_exit, "" },
 	{ "set_user_id", set_user_id, "10 blocked reads 300*1" },
 	{ "id_again", id_again, "11 blocked next 100*1, 11 runnable [no stack] 20*0" },
@@ -491,8 +491,8 @@ static const struct {
 	  "20 runnable reads 10*0" },
 	{ "forks", forks, "10 blocked next 30*1, 10 blocked reads 200*2, "
 	  "20 runnable [no stack] 10*0, 21 runnable [no stack] 40*0" },
-	{ "wakers", wakers, "11 blocked locks it 110*1, 11 blocked reads 60*1, "
-	  "by 10 unlocks 110*1" },
+	{ "wakers", wakers, "11 blocked locks it 50*1, 11 blocked reads 50*1, "
+	  "11 runnable locks it 60*0, 11 runnable reads 10*0, by 10 unlocks 110*1" },
 };
 #define N_SCENES (sizeof(scenes) / sizeof(*scenes))
 

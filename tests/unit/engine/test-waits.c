@@ -7,6 +7,7 @@
 #include "engine/waits-pool.h"
 #include "engine/waits.h"
 #include "source/record.h"
+#include "source/schedpoint.h"
 #include "tests/unit/engine/engine-feed.h"
 #include "tests/unit/tap.h"
 
@@ -78,6 +79,15 @@ static void in(struct waits *w, uint64_t time_ns, uint32_t tid)
 	waits_feed(w, &r);
 }
 
+static void wake(struct waits *w, uint64_t time_ns, uint8_t tid)
+{
+	const uint8_t raw[SCHEDPOINT_WAKE_BYTES] = { [SCHEDPOINT_WAKE_TID_AT] = tid };
+	struct record r = at(time_ns, PERF_RECORD_SAMPLE, 7);
+	r.sample.raw = raw;
+	r.sample.n_raw_bytes = sizeof(raw);
+	waits_note_wake(w, &r);
+}
+
 static void task(struct waits *w, uint64_t time_ns, uint32_t type, uint32_t tid)
 {
 	struct record r = at(time_ns, type, tid);
@@ -140,6 +150,32 @@ static void test_waits(void)
 	in(&w, 125, 9);
 	end(&w, "9:disk:?:20*1 9:blocked:?:5*1",
 	    "a record of perf about an old thread is no birth; the source knows of disk");
+
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	out(&w, 101, 8, false);
+	wake(&w, 400, 8);
+	wake(&w, 450, 8);
+	waits_settle(&w, 500);
+	in(&w, 600, 8);
+	wake(&w, 650, 8);
+	sample(&w, 700, 8, 2);
+	out(&w, 701, 8, true);
+	wake(&w, 750, 8);
+	in(&w, 800, 8);
+	sample(&w, 900, 8, 3);
+	out(&w, 901, 8, false);
+	in(&w, 1000, 8);
+	end(&w, "8:blocked:1:300*1 8:runnable:1:100*0 8:runnable:1:100*0 8:preempted:2:100*1 "
+	    "8:blocked:3:100*1", "since its wake-up a thread waits for a CPU only");
+
+	begin(&w);
+	w.is_thinned = true;
+	sample(&w, 100, 8, 1);
+	out(&w, 101, 8, false);
+	wake(&w, 400, 8);
+	in(&w, 20000000, 8);
+	end(&w, "8:blocked:1:19999900*1", "not while only some wake-ups are known");
 
 	begin(&w);
 	w.start_ns = 1000;
