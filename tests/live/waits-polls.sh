@@ -44,6 +44,19 @@ children() {
 	rm -f c.pb.gz
 }
 
+# Events of threads would need more descriptors than there may be.
+many() {
+	background "$PROG/idle" 100
+	sleep 0.3
+	run sh -c 'ulimit -n 100 && exec "$@"' sh "$CPROF" record -e wall --labels tid --duration 1 -o m.pb.gz -p "$pid"
+	kill "$pid"
+	is "$status" 0 'more threads than descriptors'
+	like err 'read in /proc every 10 ms, since events of so many threads need more descriptors' 'many: it says so'
+	profile "many: each thread has the duration" m.pb.gz "len(labels('tid')) >= 100" \
+		"all(abs(label_share('tid', t) * total - p.duration_nanos) < 0.02 * p.duration_nanos for t in labels('tid'))"
+	rm -f m.pb.gz
+}
+
 attempts 3 launched 1
 attempts 3 launched 38
 attempts 3 attached

@@ -327,7 +327,7 @@ static void use_task(struct kind_session *k, const char *why)
 }
 
 /* Of the target now; 0: unknown. */
-static uint64_t n_threads(const struct kind_session *k)
+uint64_t kind_cpu_n_threads(const struct kind_session *k)
 {
 	uint64_t n = k->config->n_tids;
 	struct stat st;
@@ -348,7 +348,7 @@ static uint64_t n_threads(const struct kind_session *k)
 static void choose_for_waits(struct kind_session *k)
 {
 	struct kind_cpu *c = k->state;
-	uint64_t n = n_threads(k);
+	uint64_t n = kind_cpu_n_threads(k);
 	c->needs_filter = n > THREADS_MANY && !k->config->no_bpf;
 	if (c->needs_filter)
 		set_scope(k, CPROF_SCOPE_CPU, "there are %llu threads", (unsigned long long)n);

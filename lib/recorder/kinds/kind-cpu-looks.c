@@ -13,6 +13,7 @@
 #include "engine/waits-cut.h"
 #include "recorder/kinds/kind-cpu-functions.h"
 #include "recorder/kinds/kind-cpu-goroutines.h"
+#include "recorder/kinds/kind-cpu-polls.h"
 #include "source/record.h"
 
 #include <errno.h>

@@ -5,11 +5,14 @@
  * it is looked at.  What records would tell is found out by polling, too: new threads and
  * processes, a new program, and ends.
  *
+ * A process whose CPU time has not changed since the last round has done nothing at all, so that
+ * thousands of idle threads cost one system call.
+ *
  * Polls are not evenly spaced, so that they do not fall into step with the program, and are rarer
- * where they take long.
+ * where they take long, and where nothing has run for some time.
  */
 
-#include "recorder/kinds/kind-cpu.h"
+#include "recorder/kinds/kind-cpu-polls.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -17,11 +20,9 @@
 #include "base/foreign.h"
 #include "base/hash.h"
 #include "base/host.h"
-#include "base/log.h"
 #include "engine/engine-waits.h"
+#include "recorder/kinds/kind-cpu.h"
 #include "source/record.h"
-#include "source/silent.h"
-#include "source/source.h"
 #include "source/synth.h"
 
 #include <errno.h>
@@ -31,11 +32,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#define EVERY_NS 10000000u
+#define EVERY_NS KIND_CPU_POLLS_EVERY_NS
 #define CHILDREN_EVERY 10u             /* polls */
 #define POLL_PART 20u                  /* of the time, at most */
+#define QUIET_PART 32u                 /* of the time since something ran last */
+#define QUIET_NS_MAX 50000000u
 #define CHILDREN_THREADS_MAX 64
 
 /* Mappings are read once in that time (engine/reread-maps.h). */
@@ -56,6 +58,9 @@ struct polled_process {
 	uint32_t pid;
 	uint64_t exe_dev, exe_ino;
 	bool is_waiting;               /* the command, before its exec */
+	bool is_polled;                /* its threads are known */
+	unsigned n_cut;                /* threads that are tried again */
+	uint64_t cpu_ns, quiet_ns;     /* its CPU time; nothing has run up to that time */
 };
 
 struct kind_cpu_polls {
@@ -63,7 +68,7 @@ struct kind_cpu_polls {
 	VEC(struct polled_thread) thread;
 	struct hashindex by_tid;
 	uint32_t round, random;
-	uint64_t last_ns, next_ns;
+	uint64_t last_ns, next_ns, active_ns;  /* active: a process has run */
 };
 
 /* One round of polls. */
@@ -73,47 +78,6 @@ struct round {
 	struct kind_cpu_polls *polls;
 	uint64_t now_ns;
 };
-
-/* ---- opening ------------------------------------------------------------------------------- */
-
-static bool is_closed(const struct evopen *open)
-{
-	struct perf_event_attr a = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_DUMMY,
-		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1,
-	};
-	int fd = open->fn(&a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return errno == EPERM || errno == EACCES || errno == ENOSYS;
-	close(fd);
-	return false;
-}
-
-bool kind_cpu_polls_needed(const struct kind_session *k)
-{
-	const struct kind_cpu *c = k->state;
-	for (size_t i = 0; i < c->events.n; i++)
-		if (!c->events.v[i].waiting || c->events.v[i].has_raw)
-			return false;
-	return !k->config->all_processes && is_closed(&c->open);
-}
-
-int kind_cpu_polls_open(struct kind_session *k, struct err *e)
-{
-	struct kind_cpu *c = k->state;
-	struct source *s;
-	int r = silent_open(&s, e);
-	if (r < 0)
-		return r;
-	k->source = s;
-	k->only_targets = true;
-	for (size_t i = 0; i < k->n_events; i++)
-		k->event[i].rate = k->event[i].period = 1;
-	copysize_init(&c->copysize, 0, true);
-	log_line(k->log, LOG_NOTE, "waits: read in /proc every %u ms, since perf events are "
-		 "closed: short waits, and where threads run, are not seen", EVERY_NS / 1000000);
-	return 0;
-}
 
 /* ---- records that are missing ---------------------------------------------------------------- */
 
@@ -219,21 +183,25 @@ static void forget_thread(struct kind_cpu_polls *l, size_t at)
 	l->thread.n--;
 }
 
-static void give_poll(const struct round *p, const struct polled_thread *t,
-		      const struct threadread_times *now)
+static void give_poll(const struct round *p, const struct polled_process *of,
+		      const struct polled_thread *t, const struct threadread_times *now)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)p->session->state)->waits;
 	struct record r = record_of(p, PERF_RECORD_SAMPLE, t->pid, t->tid);
 	bool is_seen = w->can_look &&
 		       threadread_look(p->session->host, t->pid, t->tid, &w->regs, w->look,
 				       &r) == 0;
+	bool is_waiting = is_seen && w->look->is_waiting;
+	uint64_t since_ns = t->since_ns > of->quiet_ns ? t->since_ns : of->quiet_ns;
 	r.event = w->event;
+	/* What waits in the first round has done so since the recording began. */
 	kind_cpu_looks_add(w, p->engine, &r, &(struct waits_look){
-		.from_ns = p->now_ns, .is_poll = true, .since_ns = t->since_ns,
+		.from_ns = p->now_ns, .is_poll = true,
+		.since_ns = is_waiting && p->polls->round == 1 ? 0 : since_ns,
 		.run_ns = now->run_ns - t->times.run_ns,
 		.ready_ns = now->ready_ns - t->times.ready_ns,
 		.n_runs = now->n_runs - t->times.n_runs,
-		.is_waiting = is_seen && w->look->is_waiting,
+		.is_waiting = is_waiting,
 		.is_disk = is_seen && w->look->is_disk,
 		.lock = is_seen ? kind_cpu_looks_lock(&w->look->call) : (struct lockread_wait){ 0 },
 		.at.reason = is_seen ? kind_cpu_looks_reason(w->look->call.syscall) : 0,
@@ -241,12 +209,13 @@ static void give_poll(const struct round *p, const struct polled_thread *t,
 }
 
 /* A stack that is cut may be whole once the mappings have been read again. */
-static void check_stack(const struct round *p, struct polled_thread *t)
+static void check_stack(const struct round *p, struct polled_process *of, struct polled_thread *t)
 {
 	const struct waits_thread *w = waits_find(&p->engine->waits, t->tid);
 	bool is_cut = w && w->is == WAITS_OFF_CPU && waits_is_known(w->at) && w->at.is_partial;
 	t->again_ns = is_cut && t->n_tries < TRIES_MAX ? p->now_ns + AGAIN_NS : 0;
 	t->n_tries += is_cut;
+	of->n_cut += t->again_ns != 0;
 	p->engine->reread.n_losses += is_cut;
 }
 
@@ -270,8 +239,9 @@ static bool is_wanted(const struct cprof_config *c, uint32_t tid)
 	return c->n_tids == 0;
 }
 
-static void poll_thread(const struct round *p, uint32_t pid, uint32_t tid)
+static void poll_thread(const struct round *p, struct polled_process *of, uint32_t tid)
 {
+	uint32_t pid = of->pid;
 	struct kind_cpu_waits *w = &((struct kind_cpu *)p->session->state)->waits;
 	struct threadread_times now;
 	struct polled_thread *t = find_thread(p->polls, tid);
@@ -289,12 +259,47 @@ static void poll_thread(const struct round *p, uint32_t pid, uint32_t tid)
 	if (has_run)
 		t->n_tries = 0;
 	if (is_first || has_run || (t->again_ns && p->now_ns >= t->again_ns)) {
-		give_poll(p, t, &now);
-		check_stack(p, t);
+		give_poll(p, of, t, &now);
+		check_stack(p, of, t);
+	} else {
+		of->n_cut += t->again_ns != 0;
 	}
 	t->times = now;
 	t->since_ns = p->now_ns;
 	t->round = p->polls->round;
+}
+
+/* Up to the last poll they were where they had been seen. */
+static void end_threads(const struct round *p, uint32_t pid)
+{
+	struct kind_cpu_polls *l = p->polls;
+	for (size_t i = l->thread.n; i-- > 0;) {
+		const struct polled_thread *t = &l->thread.v[i];
+		if (t->pid != pid || t->round == l->round)
+			continue;
+		struct record r = record_of(p, PERF_RECORD_EXIT, t->pid, t->tid);
+		struct waits_thread *waits = waits_find(&p->engine->waits, t->tid);
+		if (waits)
+			waits_count_until(&p->engine->waits, waits, l->last_ns);
+		engine_feed(p->engine, &r);
+		forget_thread(l, i);
+	}
+}
+
+/* Has none of its threads run since the last round?  Then none was born, and none has ended. */
+static bool is_quiet(const struct round *p, struct polled_process *of)
+{
+	clockid_t clock;
+	if (clock_getcpuclockid((pid_t)of->pid, &clock) != 0)
+		return false;
+	uint64_t cpu_ns = clock_now_ns(clock);
+	bool is_same = of->is_polled && cpu_ns == of->cpu_ns && !of->is_waiting && !of->n_cut;
+	of->cpu_ns = cpu_ns;
+	if (is_same)
+		of->quiet_ns = p->now_ns;
+	else
+		p->polls->active_ns = p->now_ns;
+	return is_same;
 }
 
 /* False: it has ended. */
@@ -302,37 +307,25 @@ static bool poll_process(const struct round *p, struct polled_process *of)
 {
 	CLEANUP_FREE pid_t *tids = NULL;
 	const struct cprof_config *c = p->session->config;
+	if (is_quiet(p, of))
+		return true;
 	check_exec(p, of);
 	uint32_t pid = of->pid;
 	if (of->is_waiting)
 		return true;
+	of->n_cut = 0;
 	int n = synth_list(p->session->host, (pid_t)pid, &tids);
 	bool has_children = !c->no_inherit && n <= CHILDREN_THREADS_MAX &&
 			    p->polls->round % CHILDREN_EVERY == 0;
 	for (int i = 0; i < n; i++)
 		if (is_wanted(c, (uint32_t)tids[i]))
-			poll_thread(p, pid, (uint32_t)tids[i]);
+			poll_thread(p, of, (uint32_t)tids[i]);
+	of->is_polled = true;
+	end_threads(p, pid);
 	/* It may move the array of processes. */
 	for (int i = 0; has_children && i < n; i++)
 		add_children(p, pid, (uint32_t)tids[i]);
 	return n > 0;
-}
-
-static void end_threads(const struct round *p)
-{
-	struct kind_cpu_polls *l = p->polls;
-	for (size_t i = l->thread.n; i-- > 0;) {
-		const struct polled_thread *t = &l->thread.v[i];
-		if (t->round == l->round)
-			continue;
-		struct record r = record_of(p, PERF_RECORD_EXIT, t->pid, t->tid);
-		struct waits_thread *waits = waits_find(&p->engine->waits, t->tid);
-		/* Up to the last poll it was where it had been seen. */
-		if (waits)
-			waits_count_until(&p->engine->waits, waits, l->last_ns);
-		engine_feed(p->engine, &r);
-		forget_thread(l, i);
-	}
 }
 
 static void poll_all(const struct round *p)
@@ -343,7 +336,6 @@ static void poll_all(const struct round *p)
 	for (size_t i = l->process.n; i-- > 0;)
 		if (!poll_process(p, &l->process.v[i]))
 			l->process.v[i] = l->process.v[--l->process.n];
-	end_threads(p);
 	threadread_close(w->look);
 	l->last_ns = p->now_ns;
 }
@@ -358,7 +350,7 @@ int kind_cpu_polls_started(struct kind_session *k, struct engine *g, struct err 
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	const struct round p = { k, g, l, clock_monotonic_ns() };
 	c->waits.polls = l;
-	l->last_ns = p.now_ns;
+	l->last_ns = l->active_ns = p.now_ns;
 	l->random = 1;
 	if (k->config->command_pid)
 		add_process(&p, (uint32_t)k->config->command_pid, true);
@@ -381,6 +373,9 @@ void kind_cpu_polls_drained(struct kind_session *k, struct engine *g)
 	poll_all(&p);
 	cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	uint64_t every_ns = cpu_ns * POLL_PART > EVERY_NS ? cpu_ns * POLL_PART : EVERY_NS;
+	uint64_t quiet_ns = (p.now_ns - l->active_ns) / QUIET_PART;
+	quiet_ns = quiet_ns < QUIET_NS_MAX ? quiet_ns : QUIET_NS_MAX;
+	every_ns = every_ns > quiet_ns ? every_ns : quiet_ns;
 	l->random = l->random * 1664525u + 1013904223u;
 	l->next_ns = p.now_ns + every_ns / 4 * 3 + every_ns / 2 * (l->random >> 16) / 65536;
 }

@@ -189,7 +189,7 @@ void kind_cpu_thin_stats(const struct kind_session *k, struct cprof_stats *ret)
 		return;
 	if (!c->waits.only_looks)
 		ret->switch_period_max = c->waits.switches.rate.period_max;
-	ret->waits_from = c->waits.only_polls ? "/proc, every 10 ms: perf events are closed" :
+	ret->waits_from = c->waits.only_polls ? "/proc alone, every 10 ms" :
 			  c->waits.only_looks ? "records of switches, and stacks from /proc" :
 			  "samples of switches";
 }

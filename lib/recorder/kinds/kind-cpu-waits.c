@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "engine/waits-reason.h"
 #include "event/evtrace.h"
+#include "recorder/kinds/kind-cpu-polls.h"
 #include "symbolize/kernel/symkernel.h"
 
 #include <errno.h>
@@ -217,7 +218,7 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 	struct kind_cpu *c = k->state;
 	if (!kind_cpu_waits_any(c))
 		return 0;
-	c->waits.only_polls = kind_cpu_polls_needed(k);
+	c->waits.only_polls = kind_cpu_polls_why(k);
 	int r = c->waits.only_polls ? -EACCES : try_switches(&c->open);
 	bool is_denied = r == -EACCES || r == -EPERM;
 	c->waits.only_looks = is_denied || (!find_code(k) && has_locks(c));

@@ -15,6 +15,7 @@
 #include "recorder/coverage.h"
 #include "recorder/kinds/kind-cpu-functions.h"
 #include "recorder/kinds/kind-cpu-goroutines.h"
+#include "recorder/kinds/kind-cpu-polls.h"
 #include "recorder/kinds/targetswitch.h"
 #include "source/live/live.h"
 

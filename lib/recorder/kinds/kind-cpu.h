@@ -34,7 +34,7 @@ struct kind_alloc; struct kind_cpu_functions; struct kind_cpu_goroutines; struct
 
 struct kind_cpu_waits {
 	uint32_t event;                 /* the one with records of switches */
-	bool only_polls;                /* there are no perf events at all */
+	const char *only_polls;         /* why /proc alone is read; NULL: there are perf events */
 	struct kind_cpu_polls *polls;   /* NULL: it has not started */
 	bool only_looks;                /* stacks come from /proc */
 	bool can_look, was_denied, is_reading;
@@ -82,6 +82,9 @@ void kind_cpu_describe(struct kind_session *k, size_t i);
 
 int kind_cpu_choose(struct kind_session *k, struct err *e);
 
+/* Of running processes: how many threads they have. */
+uint64_t kind_cpu_n_threads(const struct kind_session *k);
+
 /* Once the targets are checked: sets k->scope, with its reason and cgroup. */
 int kind_cpu_choose_scope(struct kind_session *k, struct err *e);
 
@@ -127,15 +130,6 @@ struct lockread_wait kind_cpu_looks_lock(const struct threadread_call *call);
 void kind_cpu_looks_add(struct kind_cpu_waits *w, struct engine *g, const struct record *r,
 			const struct waits_look *look);
 bool kind_cpu_looks_is_first(const struct cprof_config *c, const struct procs_thread *t);
-
-/* Without perf events (kind-cpu-polls.c): open replaces that of the kind, the others are called by
- * those of waits. */
-bool kind_cpu_polls_needed(const struct kind_session *k);
-int kind_cpu_polls_open(struct kind_session *k, struct err *e);
-int kind_cpu_polls_started(struct kind_session *k, struct engine *g, struct err *e);
-void kind_cpu_polls_drained(struct kind_session *k, struct engine *g);
-int kind_cpu_polls_timeout_ms(const struct kind_session *k);
-void kind_cpu_polls_free(struct kind_cpu_polls *l);
 
 /* Samples fewer switches if there are many (kind-cpu-thin.c).  choose runs before the scope is
  * known, use_bursts when it is; the others belong to those of waits, and to the kind's stats. */
