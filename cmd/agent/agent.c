@@ -262,7 +262,8 @@ static int open_recorder(struct agent *a, struct err *e)
 		.freq = c->rate, .all_processes = true, .labels_given = true,
 		.labels = CPROF_LABEL_PROCESS_NAME | CPROF_LABEL_CGROUP | CPROF_LABEL_EXE,
 		.naming = { .no_symbols = c->no_symbols }, .cache_dir = c->cache,
-		.max_memory_bytes = c->max_memory_bytes, .n_readers = 1,
+		.max_memory_bytes = c->max_memory_bytes, .n_readers = CPROF_READERS_AUTO,
+		.on_reader = realtime_on_reader, .on_reader_ctx = &a->realtime,
 	};
 	int r = cprof_recorder_new(&config, &a->recorder, e);
 	if (r == 0 && cprof_recorder_n_events(a->recorder) != 1)
