@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "proto/deflate.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,45 +17,9 @@
 #define GZIP_WINDOW (15 + 16)
 #define MEM_LEVEL 8
 
-/* ---- writing, fast ---------------------------------------------------------------- */
-
-static int open_fast(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
-		     void *ctx)
-{
-	/* No flags, no time; the fastest method; Unix. */
-	static const uint8_t head[] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3 };
-	struct deflate *d = deflate_new(write, ctx);
-	if (!d)
-		return -ENOMEM;
-	*g = (struct gzip){ .fast = d, .crc = (uint32_t)crc32(0, NULL, 0) };
-	deflate_put_raw(d, head, sizeof(head));
-	return 0;
-}
-
-static int write_fast(struct gzip *g, const void *data, size_t n_bytes)
-{
-	g->crc = (uint32_t)crc32_z(g->crc, data, n_bytes);
-	g->n_bytes += (uint32_t)n_bytes;
-	return deflate_write(g->fast, data, n_bytes);
-}
-
-static int finish_fast(struct gzip *g)
-{
-	const uint32_t tail[2] = { htole32(g->crc), htole32(g->n_bytes) };
-	int r = deflate_finish(g->fast);
-	if (r < 0)
-		return r;
-	deflate_put_raw(g->fast, tail, sizeof(tail));
-	return deflate_flush(g->fast);
-}
-
-/* ---- writing, zlib ---------------------------------------------------------------- */
-
 int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
 	      void *ctx, int level)
 {
-	if (level == GZIP_FAST)
-		return open_fast(g, write, ctx);
 	assert(level >= 0 && level <= 9);
 	struct gzip fresh = { .write = write, .ctx = ctx, .out = malloc(OUT_BYTES) };
 	if (!fresh.out)
@@ -98,8 +61,6 @@ static int run(struct gzip *g, int flush)
 int gzip_write(struct gzip *g, const void *data, size_t n_bytes)
 {
 	const uint8_t *p = data;
-	if (g->fast)
-		return write_fast(g, data, n_bytes);
 	while (n_bytes > 0) {
 		size_t piece = n_bytes < PIECE_BYTES ? n_bytes : PIECE_BYTES;
 		g->z.next_in = (Bytef *)p;
@@ -115,8 +76,6 @@ int gzip_write(struct gzip *g, const void *data, size_t n_bytes)
 
 int gzip_finish(struct gzip *g)
 {
-	if (g->fast)
-		return finish_fast(g);
 	g->z.next_in = NULL;
 	g->z.avail_in = 0;
 	int r = run(g, Z_FINISH);
@@ -125,7 +84,6 @@ int gzip_finish(struct gzip *g)
 
 void gzip_close(struct gzip *g)
 {
-	deflate_free(g->fast);
 	if (g->out)
 		deflateEnd(&g->z);
 	free(g->out);
@@ -137,8 +95,6 @@ bool gzip_is(const void *data, size_t n_bytes)
 	const uint8_t *p = data;
 	return n_bytes >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
-
-/* ---- reading ------------------------------------------------------------------------ */
 
 /* Not a VEC: its size must not exceed the limit, which may be all that memory allows. */
 struct inflated {

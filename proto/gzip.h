@@ -1,29 +1,23 @@
 #ifndef CPROF_PROTO_GZIP_H
 #define CPROF_PROTO_GZIP_H
 
-/* gzip (RFC 1952): a streaming writer, by zlib or by deflate.h, and a bounded reader of whole
- * buffers. */
+/* gzip (RFC 1952) over zlib: a streaming writer, and a bounded reader of whole buffers. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <zlib.h>
 
-struct deflate; struct err;
+struct err;
 
 struct gzip {
-	struct deflate *fast;  /* NULL: z is used */
-	uint32_t crc, n_bytes; /* of what fast has got */
 	z_stream z;
 	uint8_t *out;  /* compressed bytes not yet written */
 	int (*write)(void *ctx, const void *data, size_t n_bytes);
 	void *ctx;
 };
 
-#define GZIP_FAST (-1)
-
-/* level: zlib's 0..9, or GZIP_FAST.  `write` receives the compressed bytes in large pieces and
- * returns 0 or -errno.
+/* level: zlib 0..9.  `write` receives the compressed bytes in large pieces and returns 0 or -errno.
  * 0 or -ENOMEM; on failure there is nothing to close. */
 int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
 	      void *ctx, int level);

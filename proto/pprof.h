@@ -42,7 +42,7 @@ struct pprof_function { const char *name, *system_name, *filename; int64_t start
 
 struct pprof_line { uint64_t function_id; int64_t line, column; };
 
-/* level: of gzip_open.  -ENOMEM with e set. */
+/* level: zlib 0..9.  -ENOMEM with e set. */
 int pprof_new(pprof_write_fn *write, void *ctx, int level, struct pprof **ret_pprof, struct err *e);
 void pprof_free(struct pprof *p);
 

@@ -37,7 +37,7 @@ struct export_info {
 	size_t n_comments;
 	unsigned optional_labels;      /* built-in ones to leave out if all samples share one
 				        * value */
-	int level;                     /* of gzip_open */
+	int level;                     /* zlib */
 	const struct export_number *number;
 	size_t n_numbers;
 	/* The profile is one of memory: value[0] is in parts of a sample (ALLOCS_PARTS), and
@@ -57,8 +57,8 @@ struct export_info {
 /* The order of stacks in a file, by id, to be freed; NULL: out of memory. */
 uint32_t *export_order(const struct engine *g);
 
-/* Samples are sorted root first, and locations are numbered by frequency: with zlib's level 1 files
- * are a tenth smaller than unsorted ones with level 9, in a tenth of the time. */
+/* Samples are sorted root first, and locations are numbered by frequency: at level 1 the file is a
+ * tenth smaller than an unsorted one at level 9, in a tenth of the time. */
 int export_write(const struct engine *g, const struct names *names, uint32_t event,
 		 const struct export_info *info, pprof_write_fn *write, void *ctx, struct err *e);
 

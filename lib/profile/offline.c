@@ -11,7 +11,6 @@
 #include "base/hashindex.h"
 #include "base/vec.h"
 #include "profile/offline-names.h"
-#include "proto/gzip.h"
 #include "proto/pprof-read.h"
 #include "proto/pprof.h"
 
@@ -19,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ZLIB_LEVEL 1
 #define LINES_MAX 64
 
 /* One profile that is being written. */
@@ -205,7 +205,7 @@ static int write_profile(const struct offline_names *names, const struct profile
 			 struct err *e)
 {
 	struct offline o = { .names = names, .p = p };
-	int r = pprof_new(write, ctx, GZIP_FAST, &o.out, e);
+	int r = pprof_new(write, ctx, ZLIB_LEVEL, &o.out, e);
 	if (r == 0)
 		r = write_all(&o, e);
 	pprof_free(o.out);

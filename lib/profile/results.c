@@ -1,6 +1,3 @@
-/* Profiles are compressed by the fast encoder: sorted samples become smaller with it than unsorted
- * ones at zlib's level 9. */
-
 #include "profile/results.h"
 
 #include "base/err.h"
@@ -11,7 +8,6 @@
 #include "profile/losses.h"
 #include "profile/names.h"
 #include "profile/unnamed.h"
-#include "proto/gzip.h"
 #include "source/source.h"
 #include "symbolize/runtime/waitframes.h"
 
@@ -19,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Sorted samples at level 1 are smaller than unsorted ones at 9. */
+#define ZLIB_LEVEL 1
 
 static void set_functions(const struct functions *f, struct cprof_stats *ret)
 {
@@ -220,7 +219,7 @@ int results_write(const struct results_profile *p,
 			.is_memory = p->is_memory, .held_count_type = p->held_count_type,
 			.held_type = p->held_type, .period_type = p->period_type,
 			.peak_count_type = p->peak_count_type, .peak_type = p->peak_type,
-			.part = p->part, .level = GZIP_FAST, .has_waits = p->ev->is_waiting,
+			.part = p->part, .level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting,
 			.scale = p->ev->scale * (double)p->ev->unit_each,
 		};
 		r = export_write(p->engine, p->names, p->event, &info, write, ctx, e);

@@ -27,7 +27,7 @@ int from_begin(struct from *f, struct err *e)
 	int r = strtab_init(&f->names, NULL);
 	if (r < 0)
 		return err_errno(e, ENOMEM, "cannot hold the profile");
-	return pprof_new(membuf_write, &f->out, GZIP_FAST, &f->p, e);
+	return pprof_new(membuf_write, &f->out, 1, &f->p, e);
 }
 
 void from_done(struct from *f)
@@ -217,7 +217,7 @@ static int read_alone(struct input *in, struct model_part *file, size_t n,
 		struct membuf out = { .bytes = { 0 } };
 		int r = format->read((const char *)in[i].data, in[i].n, &m, e);
 		if (r == 0)
-			r = model_write(m, membuf_write, &out, GZIP_FAST, e);
+			r = model_write(m, membuf_write, &out, 1, e);
 		model_free(m);
 		free(in[i].data);
 		in[i] = (struct input){ (uint8_t *)out.bytes.v, out.bytes.n, out.bytes.cap };

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/membuf.h"
-#include "proto/gzip.h"
 
 #include <stdlib.h>
 
@@ -16,7 +15,7 @@ int model_build_model(struct model_builder *b, struct model *m)
 	uint32_t n_files = m->n_files;
 	b->m->has_less_comments |= m->has_less_comments;
 	/* compressed, so that there is only one copy of the samples at a time */
-	int r = model_write(m, membuf_write, &t, GZIP_FAST, b->e);
+	int r = model_write(m, membuf_write, &t, 1, b->e);
 	model_free(m);
 	if (r == -ENOMEM)
 		model_no_memory(b);
