@@ -4,6 +4,7 @@
  */
 #include "cmd/launch.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "cmd/caller.h"
 #include "cmd/realtime.h"
@@ -134,6 +135,11 @@ int launch_exec(struct launch *l, struct err *e)
 	return -number;
 }
 
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * CLOCK_SECOND_NS + (uint64_t)t->tv_usec * 1000u;
+}
+
 bool launch_reap(struct launch *l, bool wait)
 {
 	struct rusage use;
@@ -146,8 +152,9 @@ bool launch_reap(struct launch *l, bool wait)
 	if (got != l->pid)
 		return false;
 	l->ended = true;
-	l->cpu_ns = (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
-		    (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
+	l->user_ns = timeval_ns(&use.ru_utime);
+	l->system_ns = timeval_ns(&use.ru_stime);
+	l->cpu_ns = l->user_ns + l->system_ns;
 	return true;
 }
 

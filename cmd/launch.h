@@ -18,7 +18,8 @@ struct launch {
 	const char *name;
 	bool ended;
 	int status;       /* as wait4(2) gives it; valid when ended */
-	uint64_t cpu_ns;  /* of it and the children that it waited for; valid when ended */
+	/* CPU time of it and the children that it waited for, and its parts; valid when ended. */
+	uint64_t cpu_ns, user_ns, system_ns;
 };
 
 /* Forks.  The command runs with the signal mask `mask`.  It starts in the cgroup whose folder is

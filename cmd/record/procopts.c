@@ -16,7 +16,7 @@
 /* A name that so many processes have is reported with their ids. */
 #define MATCHES_MANY 8u
 
-bool procopts_is_id(const char *text)
+static bool is_id(const char *text)
 {
 	return *text && strspn(text, "0123456789") == strlen(text);
 }
@@ -81,11 +81,22 @@ void procopts_parse(struct findprocs_ids *ids, struct argp_state *state, const c
 	if (!word)
 		argp_error(state, "-p '%s' is not a list of processes: give ids or names", arg);
 	for (; word; word = strtok_r(NULL, separators, &rest))
-		if (procopts_is_id(word))
+		if (is_id(word))
 			add_id(ids, state, word);
 		else
 			add_name(ids, state, word);
 	free(copy);
+}
+
+void procopts_take_words(struct findprocs_ids *ids, struct argp_state *state, char ***command)
+{
+	for (char **word = *command; word && *word; word++)
+		if (!is_id(*word))
+			return;
+	for (; ids->pids.n && *command && **command; ++*command)
+		procopts_parse(ids, state, **command);
+	if (*command && !**command)
+		*command = NULL;
 }
 
 void procopts_add_children(struct findprocs_ids *ids, struct argp_state *state)

@@ -9,11 +9,12 @@
 struct argp_state;
 struct findprocs_ids;
 
-/* Does the word consist of digits? */
-bool procopts_is_id(const char *word);
-
 /* Appends the processes of a list of ids and names, separated by commas or white space. */
 void procopts_parse(struct findprocs_ids *ids, struct argp_state *state, const char *arg);
+
+/* `-p $(pidof NAME)` makes all ids but the first look like a command: appends a command that
+ * consists of ids alone, and sets it to NULL. */
+void procopts_take_words(struct findprocs_ids *ids, struct argp_state *state, char ***command);
 
 /* Appends all present descendants of the processes in the list. */
 void procopts_add_children(struct findprocs_ids *ids, struct argp_state *state);

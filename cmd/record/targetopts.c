@@ -87,18 +87,6 @@ static void parse_callgraph(struct argp_state *state, const char *arg, struct cp
 	c->stack_bytes = (uint32_t)n_bytes;
 }
 
-/* `-p $(pidof NAME)` makes all ids but the first look like a command. */
-static void take_ids_of_command(struct targetopts *o, struct argp_state *state)
-{
-	for (char **word = o->command; word && *word; word++)
-		if (!procopts_is_id(*word))
-			return;
-	for (; o->processes.pids.n && o->command && *o->command; o->command++)
-		procopts_parse(&o->processes, state, *o->command);
-	if (o->command && !*o->command)
-		o->command = NULL;
-}
-
 static void check_target(const struct targetopts *o, struct argp_state *state)
 {
 	const struct cprof_config *c = &o->config;
@@ -191,7 +179,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		break;
 	case ARGP_KEY_END:
-		take_ids_of_command(o, state);
+		procopts_take_words(&o->processes, state, &o->command);
 		check_target(o, state);
 		if (o->with_children)
 			procopts_add_children(&o->processes, state);
