@@ -189,6 +189,39 @@ static bool is_software(const struct evspec *s)
 	return s->type == PERF_TYPE_SOFTWARE || evspec_is_mark(s);
 }
 
+/* What happens, on which side, and when it is enabled. */
+static void set_event(const struct evspec *s, const struct evattr_options *o,
+		      struct perf_event_attr *a)
+{
+	a->type = s->type;
+	a->config = s->config;
+	a->config1 = s->path ? (uintptr_t)s->path : s->config1;
+	a->config2 = s->config2;
+	a->bp_type = s->bp_type;
+	set_config3(a, s->config3);
+	a->exclude_kernel = s->only_user || o->only_user;
+	a->exclude_user = s->only_kernel || o->only_kernel;
+	a->exclude_hv = (a->exclude_kernel || a->exclude_user) && !s->with_hv;
+	a->exclude_idle = s->no_idle;
+	a->exclude_guest = !s->with_guests;
+	a->exclude_host = s->no_host;
+	a->pinned = s->pinned;
+	a->disabled = 1;
+	a->enable_on_exec = o->enable_on_exec && !o->start_paused;
+}
+
+void evattr_counting(const struct evspec *s, const struct evattr_options *o,
+		     struct perf_event_attr *ret_attr)
+{
+	struct perf_event_attr a = {
+		.size = sizeof(a),
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.inherit = o->inherit && !o->cpu_wide,
+	};
+	set_event(s, o, &a);
+	*ret_attr = a;
+}
+
 void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		     struct perf_event_attr *ret_attr)
 {
@@ -197,12 +230,7 @@ void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 	uint32_t stack_bytes = s->stack_bytes ? s->stack_bytes
 			       : o->stack_bytes ? o->stack_bytes : EVATTR_STACK_BYTES_DEFAULT;
 	common(o, evattr_callgraph_of(s, o), stack_bytes, &a);
-	a.type = s->type;
-	a.config = s->config;
-	a.config1 = s->path ? (uintptr_t)s->path : s->config1;
-	a.config2 = s->config2;
-	a.bp_type = s->bp_type;
-	set_config3(&a, s->config3);
+	set_event(s, o, &a);
 	effective_rate(s, o, &hz, &period);
 	a.freq = hz != 0;
 	if (hz)
@@ -220,16 +248,8 @@ void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 	a.context_switch = s->has_switches;
 	if (s->has_raw)
 		a.sample_type |= PERF_SAMPLE_RAW;
-	a.exclude_kernel = s->only_user || o->only_user;
-	a.exclude_user = s->only_kernel || o->only_kernel;
-	a.exclude_hv = (a.exclude_kernel || a.exclude_user) && !s->with_hv;
 	a.exclude_idle = s->no_idle || (o->cpu_wide && s->is_clock);
-	a.exclude_guest = !s->with_guests;
-	a.exclude_host = s->no_host;
-	a.pinned = s->pinned;
 	a.precise_ip = s->precise_ip & 3;
-	a.disabled = 1;
-	a.enable_on_exec = o->enable_on_exec && !o->start_paused;
 	*ret_attr = a;
 }
 

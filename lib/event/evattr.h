@@ -68,6 +68,11 @@ bool evattr_place_regs(struct callregs_numbers *ret);
 void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		     struct perf_event_attr *ret_attr);
 
+/* The attr of an event that is counted and never sampled: disabled, and read(2) gives its count,
+ * and for how long it was enabled and did run. */
+void evattr_counting(const struct evspec *s, const struct evattr_options *o,
+		     struct perf_event_attr *ret_attr);
+
 /* An attr of this size carries its config3 (Linux 6.3) in sig_data until evopen_syscall. */
 #define EVATTR_SIZE_CONFIG3 136u
 

@@ -53,6 +53,7 @@ ALLOWED = {
     "lib/importer": ["base", "event", "source", "source/perfdata", "proc", "engine", "profile",
                      "symbolize/arch/arch.h", "symbolize/elf/dso.h",
                      "symbolize/kernel/symkernel.h", "cprof-import.h"],
+    "lib/counter": ["base", "event", "source/synth.h", "probe", "proc", "cprof-counter.h"],
     "lib/doctor": ["base", "event", "source", "proc", "cprof-doctor.h", "cprof-events.h"],
     "lib/view/model": ["base", "proto", "symbolize/runtime/waitframes.h"],
     "lib/view/table": ["base", "view/model"],

@@ -41,6 +41,19 @@ static const struct evattr_options plain = {
 	.wakeup_bytes = 4096,
 };
 
+static void counting(void)
+{
+	struct perf_event_attr a;
+	struct evspec s = spec_of("cycles:u");
+	evattr_counting(&s, &plain, &a);
+	tap_ok(a.type == PERF_TYPE_HARDWARE && !a.sample_period && !a.sample_type && !a.freq,
+	       "counting takes no samples");
+	tap_int((long long)a.read_format, PERF_FORMAT_TOTAL_TIME_ENABLED |
+		PERF_FORMAT_TOTAL_TIME_RUNNING, "and reads how long the event ran");
+	tap_ok(a.disabled && a.inherit && a.exclude_kernel && !a.exclude_user,
+	       "with the sides and heirs of a sampled event");
+}
+
 static void sampling(void)
 {
 	struct perf_event_attr a = attr_of("cycles", &plain);
@@ -288,6 +301,8 @@ static void others(void)
 
 int main(void)
 {
+	counting();
+	counting();
 	sampling();
 	dwarf();
 	default_rates();
