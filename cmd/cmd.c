@@ -13,6 +13,7 @@ const struct cmd *const cmd_all[] = {
 	&cmd_record,
 	&cmd_top,
 	&cmd_snapshot,
+	&cmd_stat,
 	&cmd_report,
 	&cmd_import,
 	&cmd_symbolize,

@@ -32,6 +32,7 @@ extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_serve;
 extern const struct cmd cmd_snapshot;
+extern const struct cmd cmd_stat;
 extern const struct cmd cmd_symbolize;
 extern const struct cmd cmd_top;
 

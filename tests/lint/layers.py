@@ -72,6 +72,7 @@ ALLOWED = {
     "cmd/serve": ["base", "cmd", "cmd/record", "cmd/snapshot", "view/model", "cprof.h", "cprof-events.h",
                   "cprof-snapshot.h"],
     "cmd/snapshot": ["base", "cmd", "cmd/record", "cprof.h", "cprof-snapshot.h"],
+    "cmd/stat": ["base", "cmd", "cmd/record", "cprof.h", "cprof-counter.h"],
     "cmd/top": ["base", "cmd", "cmd/record", "view/model", "view/table", "proto/outfile.h", "cprof.h"],
 }
 # What a single file may include beside its room's row.

@@ -19,6 +19,7 @@ COVERED = {
     "cmd/push": ("tests/live/push.sh", "it needs a spool and a server"),
     "cmd/agent": ("tests/live/agent.sh", LIVE),
     "cmd/snapshot": ("tests/live/snapshot.sh", LIVE),
+    "cmd/stat": ("tests/live/stat.sh", LIVE),
     "cmd/completion": ("tests/cli/completion.sh", SCRIPTS),
 }
 
@@ -30,6 +31,7 @@ COVERED.update({
     "lib/base/helper": (UNIT + "base/test-foreign.c", "it is run for files there, and in tests/live/security-files.sh"),
     "lib/base/memhelper": (UNIT + "base/test-remotemem.c", THROUGH),
     "lib/base/memhelper-serve": (UNIT + "base/test-remotemem.c", THROUGH),
+    "lib/profile/timesets": ("tests/live/timeline.sh", "its sets come from a recording that outgrows its steps"),
     "lib/source/silent": ("tests/live/waits-polls.sh", "a recording without perf events"),
     "lib/source/share": (UNIT + "source/live/test-livereaders.c", THROUGH),
     "lib/engine/unwound": (UNIT + "recorder/test-copysize.c", THROUGH),

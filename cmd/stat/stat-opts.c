@@ -1,0 +1,167 @@
+/* Only parses each value; the library checks whether events and targets fit together. */
+
+#include "cmd/stat/stat-opts.h"
+
+#include "cmd/optparse.h"
+#include "cmd/record/procopts.h"
+
+#include <string.h>
+
+/* More runs than anybody waits for. */
+#define REPEAT_MAX 10000
+
+enum {
+	OPT_CHILDREN = 256, OPT_NO_INHERIT, OPT_PER_THREAD, OPT_USER, OPT_KERNEL, OPT_DURATION,
+	OPT_JSON,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Target:", 1 },
+	{ "pid", 'p', "PROCESS[,PROCESS...]", 0,
+	  "Count in running processes, given by id or name, with all their threads; a command only "
+	  "says how long", 1 },
+	{ "children", OPT_CHILDREN, NULL, 0,
+	  "With -p: all present descendants of the processes, too", 1 },
+	{ "tid", 't', "TID[,TID...]", 0, "Count in single threads", 1 },
+	{ "all-cpus", 'a', NULL, 0, "Count everything on all CPUs; a command only says how long",
+	  1 },
+	{ "cpu", 'C', "LIST", 0, "The same, but only on these CPUs: 0,2 or 0-3,8", 1 },
+	{ "no-inherit", OPT_NO_INHERIT, NULL, 0,
+	  "Leave out threads and child processes created later", 1 },
+	{ "per-thread", OPT_PER_THREAD, NULL, 0,
+	  "With -p, -t or -a: show each thread that exists at the start", 1 },
+
+	{ NULL, 0, NULL, 0, "Events:", 2 },
+	{ "event", 'e', "EVENT[,EVENT...]", 0,
+	  "What to count (see cprof list); default: CPU time, switches, page faults, cycles, "
+	  "instructions and branches", 2 },
+	{ "user", OPT_USER, NULL, 0, "Count only user code", 2 },
+	{ "kernel", OPT_KERNEL, NULL, 0, "Count only kernel code", 2 },
+
+	{ NULL, 0, NULL, 0, "When:", 3 },
+	{ "repeat", 'r', "N", 0, "Run the command N times: means, and how much they vary", 3 },
+	{ "duration", OPT_DURATION, "TIME", 0, "Stop after TIME: 5, 1.5s, 250ms, 2m", 3 },
+
+	{ NULL, 0, NULL, 0, "Output:", 4 },
+	{ "output", 'o', "FILE", 0, "Where to write; default: stderr, or stdout with --json", 4 },
+	FILEMODE_ROW(4),
+	{ "json", OPT_JSON, NULL, 0, "Print one JSON object", 4 },
+	{ "quiet", 'q', NULL, 0, "Print errors only, besides the counts", 4 },
+	{ "verbose", 'v', NULL, 0, "Explain what was opened", 4 },
+	{ 0 }
+};
+
+static bool has_ids(const struct stat_opts *o)
+{
+	return o->processes.pids.n || o->tids.n;
+}
+
+bool stat_opts_counts_command(const struct stat_opts *o)
+{
+	return o->command && !o->config.all_processes && !has_ids(o);
+}
+
+static void check_end(const struct stat_opts *o, struct argp_state *state)
+{
+	const struct cprof_counter_config *c = &o->config;
+	const char *all = c->cpus ? "-C" : "-a";
+	if (!has_ids(o) && !o->command && !c->all_processes)
+		argp_error(state, "nothing to count: give -p PID, -t TID, -a or a command");
+	if (has_ids(o) && c->all_processes)
+		argp_error(state, "%s counts all processes: it excludes -p and -t", all);
+	if (c->all_processes && c->no_inherit && !c->per_thread)
+		argp_error(state, "%s counts all processes: --no-inherit cannot leave out those "
+			   "created later", all);
+	if (c->per_thread && c->cpus)
+		argp_error(state, "--per-thread excludes -C: threads move between CPUs");
+	if (c->per_thread && stat_opts_counts_command(o))
+		argp_error(state, "--per-thread goes with -p, -t or -a: the threads of a command "
+			   "do not exist yet");
+	if (o->with_children && !o->processes.pids.n)
+		argp_error(state, "--children goes with -p");
+	if (c->only_user && c->only_kernel)
+		argp_error(state, "--user and --kernel exclude each other");
+	if (o->n_repeats > 1 && !o->command)
+		argp_error(state, "-r repeats a command");
+	if (o->n_repeats > 1 && c->per_thread)
+		argp_error(state, "-r and --per-thread exclude each other");
+	filemode_check(&o->mode, state, o->output);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct stat_opts *o = state->input;
+	struct cprof_counter_config *c = &o->config;
+	switch (key) {
+	case 'p': procopts_parse(&o->processes, state, arg); break;
+	case OPT_CHILDREN: o->with_children = true; break;
+	case 't':
+		optparse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
+		break;
+	case 'a': c->all_processes = true; break;
+	case 'C':
+		c->all_processes = true;
+		c->cpus = arg;
+		break;
+	case OPT_NO_INHERIT: c->no_inherit = true; break;
+	case OPT_PER_THREAD: c->per_thread = true; break;
+	case 'e': optparse_append(state, arg, &o->events.v, &o->events.n, &o->events.cap); break;
+	case OPT_USER: c->only_user = true; break;
+	case OPT_KERNEL: c->only_kernel = true; break;
+	case 'r':
+		o->n_repeats = (unsigned)optparse_number(state, "-r", arg, 1, REPEAT_MAX);
+		break;
+	case OPT_DURATION:
+		o->duration_ns = optparse_time(state, "--duration", arg, 1, UINT64_MAX);
+		break;
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o needs the name of a file");
+		o->output = arg;
+		break;
+	case FILEMODE_KEY: filemode_parse(&o->mode, state, arg); break;
+	case OPT_JSON: o->json = true; break;
+	case 'q': o->quiet = true; break;
+	case 'v': o->verbose = true; break;
+	case ARGP_KEY_ARG:
+		/* Everything from the command's first word on belongs to the command. */
+		o->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		break;
+	case ARGP_KEY_END:
+		procopts_take_words(&o->processes, state, &o->command);
+		check_end(o, state);
+		if (o->with_children)
+			procopts_add_children(&o->processes, state);
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp stat_opts_argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[--] COMMAND [ARG...]\n-p PROCESS[,PROCESS...] [[--] COMMAND [ARG...]]\n"
+		    "-t TID[,TID...] [[--] COMMAND [ARG...]]\n-a [[--] COMMAND [ARG...]]",
+	.doc = "Count events in a command, in running processes or on all CPUs, without sampling.",
+};
+
+void stat_opts_parse(struct stat_opts *o, int argc, char **argv)
+{
+	*o = (struct stat_opts){ .n_repeats = 1 };
+	argp_parse(&stat_opts_argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	o->config.event = o->events.v;
+	o->config.n_events = o->events.n;
+	o->config.pid = o->processes.pids.v;
+	o->config.n_pids = o->processes.pids.n;
+	o->config.tid = o->tids.v;
+	o->config.n_tids = o->tids.n;
+}
+
+void stat_opts_done(struct stat_opts *o)
+{
+	VEC_FREE(&o->events);
+	VEC_FREE(&o->processes.pids);
+	VEC_FREE(&o->tids);
+}
