@@ -214,6 +214,9 @@ struct cprof_config {
 	bool delta;
 	bool peak;                     /* in use at the peak, too; not with delta */
 	bool age;                      /* blocks in use have the label age */
+	/* Samples have the label time, in ns since the profile's start: when a bucket of time began
+	 * that is so long, or longer after 600 of them; 0: they have not. */
+	uint64_t timeline_ns;
 };
 
 /* The results of one event; strings are borrowed from the recorder. */

@@ -15,11 +15,15 @@
 /* More runs than anybody waits for. */
 #define REPEAT_MAX 10000
 
+/* Buckets of --timeline: 600 of the default width are 12 seconds, after which they grow. */
+#define TIMELINE_DEFAULT_NS UINT64_C(20000000)
+#define TIMELINE_MIN_NS UINT64_C(1000000)
+
 enum {
 	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_STRICT,
 	OPT_SCALE, OPT_JSON, OPT_NO_SYMBOLS, OPT_EXCLUSIVE, OPT_REPEAT, OPT_LOCKS,
 	OPT_INTERPRETER, OPT_ALLOC, OPT_HEAP, OPT_DELTA, OPT_AGE,
-	OPT_GO_LABELS, OPT_GO_GOROUTINES,
+	OPT_GO_LABELS, OPT_GO_GOROUTINES, OPT_TIMELINE,
 };
 
 static const struct argp_option options[] = {
@@ -51,6 +55,8 @@ static const struct argp_option options[] = {
 	FILEMODE_ROW(4),
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 4 },
 	{ "labels", OPT_LABELS, "LIST", 0, "Built-in labels: {labels}", 4 },
+	{ "timeline", OPT_TIMELINE, "TIME", OPTION_ARG_OPTIONAL,
+	  "Label samples with their time, in steps of TIME (20ms), or wider ones after 600", 4 },
 	{ "locks", OPT_LOCKS, NULL, 0,
 	  "In block and mutex, label waits with their lock and its holder", 4 },
 	{ "interpreter", OPT_INTERPRETER, "WHAT", 0,
@@ -117,6 +123,8 @@ static void check_end(const struct recordopts *o, struct argp_state *state)
 		argp_error(state, "--age goes with --heap");
 	if (o->target.config.delta && o->heap == RECORDOPTS_HEAP_PEAK)
 		argp_error(state, "--delta shows changes, which have no peak");
+	if (o->target.config.timeline_ns && o->is_memory)
+		argp_error(state, "--timeline excludes --alloc and --heap");
 	if (o->quiet && o->verbose)
 		argp_error(state, "-q and -v exclude each other");
 	if (o->repeat && !o->target.command)
@@ -160,6 +168,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_LABELS:
 		c->labels = optwords_parse_list(&optsets_labels, state, "--labels", arg);
 		c->labels_given = true;
+		break;
+	case OPT_TIMELINE:
+		c->timeline_ns = arg ? optparse_time(state, "--timeline", arg, TIMELINE_MIN_NS,
+						     UINT64_MAX) : TIMELINE_DEFAULT_NS;
 		break;
 	case OPT_LOCKS: c->locks = true; break;
 	case OPT_ALLOC:

@@ -41,6 +41,7 @@ static int init_labels(struct engine *g)
 		.app = o->host ? &g->app : NULL, .go = o->host ? &g->go : NULL,
 		.host = o->host, .dsos = &g->dsos, .wanted = o->labels,
 		.fixed = o->label, .n_fixed = o->n_labels, .pmu = o->pmu, .n_events = o->n_events,
+		.timeline = &o->timeline,
 	});
 }
 

@@ -57,6 +57,7 @@ struct engine_options {
 	unsigned labels;             /* enum samplelabel bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_labels;
+	struct timelabel timeline;   /* since_ns: set by the owner, with window.start_ns */
 	uint32_t max_stack, max_branches; /* as in struct stack_walk */
 	uint32_t max_depth;          /* frames of a stack unwound by CFI; 0: the default */
 	const char *machine;         /* uname -m of the recorded machine */
@@ -95,8 +96,7 @@ struct engine {
 	struct budget budget;
 	struct strtab strings;
 	struct dso_table dsos;
-	struct procs procs;
-	struct owners owners;
+	struct procs procs; struct owners owners;
 	struct targets targets;
 	struct frames frames; struct stacks stacks; struct vfuncs vfuncs;
 	struct labels labels;

@@ -112,6 +112,7 @@ void shards_prepare(struct shard *s, const struct engine *total)
 	g->window.start_ns = total->window.start_ns;
 	g->window.end_ns = total->window.end_ns;
 	g->window.gaps = total->window.gaps;
+	g->options.timeline.since_ns = total->options.timeline.since_ns;
 	g->targets.started_ns = total->targets.started_ns;
 	g->targets.no_idle = total->targets.no_idle;
 	g->targets.all = total->targets.all;

@@ -38,6 +38,8 @@ static const struct { enum samplelabel bit; const char *key; } label_keys[] = {
 #define FEW_LABELS_NUM 3
 #define FEW_LABELS_DEN 4
 
+#define NO_BUCKET UINT64_MAX
+
 const char *samplelabels_key(unsigned bit)
 {
 	for (size_t i = 0; i < N_LABEL_KEYS; i++)
@@ -80,12 +82,19 @@ void samplelabels_forget_ids(struct samplelabels *l)
 	memset(&l->marks, 0, sizeof(l->marks));
 }
 
+static bool has_times(const struct samplelabels *l)
+{
+	return l->options.timeline && l->options.timeline->bucket_ns;
+}
+
 bool samplelabels_is_key(void *ctx, const char *text)
 {
 	const struct samplelabels *l = ctx;
 	for (size_t i = 0; i < N_LABEL_KEYS; i++)
 		if (strcmp(label_keys[i].key, text) == 0)
 			return true;
+	if (has_times(l) && strcmp(text, TIMELABEL_KEY) == 0)
+		return true;
 	for (size_t i = 0; i < l->options.n_fixed; i++)
 		if (strcmp(strtab_get(l->options.strings, l->fixed[i].key), text) == 0)
 			return true;
@@ -151,7 +160,7 @@ static void add_exe(struct samplelabels *l, const struct procs_process *p, unsig
 }
 
 static uint32_t make_labels(struct samplelabels *l, const struct procs_thread *t, uint32_t cpu,
-			    uint32_t pmu, unsigned wanted, bool fixed)
+			    uint32_t pmu, uint64_t bucket, unsigned wanted, bool fixed)
 {
 	struct label label[LABELS_PER_SET_MAX];
 	size_t n = 0;
@@ -172,9 +181,22 @@ static uint32_t make_labels(struct samplelabels *l, const struct procs_thread *t
 		label[n++] = (struct label){
 			.key = strtab_add_cstr(l->options.strings, SAMPLELABEL_PMU), .value = pmu,
 		};
+	if (bucket != NO_BUCKET)
+		label[n++] = (struct label){
+			.key = strtab_add_cstr(l->options.strings, TIMELABEL_KEY),
+			.value = number(l, bucket),
+		};
 	for (size_t i = 0; fixed && i < l->options.n_fixed && n < LABELS_PER_SET_MAX; i++)
 		label[n++] = l->fixed[i];
 	return labels_add(l->options.labels, label, n, false);
+}
+
+/* Waits without a stack of their own have no time. */
+static uint64_t bucket_of(const struct samplelabels *l, const struct record *r)
+{
+	const struct timelabel *t = l->options.timeline;
+	return has_times(l) && r->time_ns >= t->since_ns ? timelabel_bucket(t, r->time_ns)
+							 : NO_BUCKET;
 }
 
 static bool has_few(const struct samplelabels *l)
@@ -188,25 +210,27 @@ uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 {
 	unsigned wanted = l->options.wanted;
 	uint32_t cpu = r->cpu, pmu = l->pmu[r->event];
+	uint64_t bucket = bucket_of(l, r);
 	if (!(wanted & SAMPLELABEL_CPU))
 		cpu = 0;
 	if (memo && memo->is_valid && memo->thread_name == t->name &&
 	    memo->process_name == t->process->name && memo->exe == t->process->exe &&
-	    memo->cpu == cpu && memo->pmu == pmu)
+	    memo->cpu == cpu && memo->pmu == pmu && memo->bucket == bucket)
 		return memo->set;
 	uint32_t set = LABELS_NONE;
 	unsigned kept = wanted & (SAMPLELABEL_PID | SAMPLELABEL_TID);
-	if (!has_few(l) || (kept == wanted && !l->options.n_fixed))
-		set = make_labels(l, t, cpu, pmu, wanted, true);
+	if (!has_few(l) || (kept == wanted && !l->options.n_fixed && bucket == NO_BUCKET))
+		set = make_labels(l, t, cpu, pmu, bucket, wanted, true);
 	if (set == LABELS_NONE) {
 		l->n_dropped++;
-		set = make_labels(l, t, cpu, pmu, kept, false);
+		set = make_labels(l, t, cpu, pmu, NO_BUCKET, kept, false);
 		return set == LABELS_NONE ? 0 : set;
 	}
 	if (memo)
 		*memo = (struct samplelabels_memo){
 			.set = set, .thread_name = t->name, .process_name = t->process->name,
-			.exe = t->process->exe, .cpu = cpu, .pmu = pmu, .is_valid = true,
+			.exe = t->process->exe, .cpu = cpu, .pmu = pmu, .bucket = bucket,
+			.is_valid = true,
 		};
 	return set;
 }

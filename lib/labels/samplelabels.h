@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "labels/timelabel.h"
 #include "stack/stack-marks.h"
 
 struct applabels;
@@ -57,6 +58,7 @@ struct samplelabels_options {
 	size_t n_fixed;
 	const char *const *pmu;      /* per event: its label pmu, or NULL; NULL: none has one */
 	size_t n_events;
+	const struct timelabel *timeline;  /* when samples are labelled with their times */
 };
 
 struct samplelabels {
@@ -73,6 +75,7 @@ struct samplelabels {
 /* A thread's last set, and the values that it was built from.  Zeroed at first. */
 struct samplelabels_memo {
 	uint32_t set, thread_name, process_name, exe, cpu, pmu;
+	uint64_t bucket;             /* of time; UINT64_MAX: none */
 	bool is_valid;
 };
 

@@ -7,6 +7,7 @@
 #include "engine/engine-allocs.h"
 #include "profile/allocframes.h"
 #include "profile/names.h"
+#include "profile/timesets.h"
 #include "profile/waitlabel.h"
 
 #include <errno.h>
@@ -33,6 +34,7 @@ struct export {
 	unsigned n_more;
 	uint32_t *shown;         /* by stack: without frames that only allocate; NULL: as it is */
 	bool merges;             /* some counts differ only in what no file contains */
+	struct timesets times;
 	uint32_t lock_key;       /* of the label lock; 0: there is none */
 	uint32_t number_key[EXPORT_NUMBERS_MAX]; /* keys of info->number; 0: not in the profile */
 };
@@ -40,6 +42,7 @@ struct export {
 static void export_done(struct export *x)
 {
 	pprof_free(x->out);
+	timesets_done(&x->times);
 	free(x->shown);
 	free(x->more_keys);
 	free(x->entry);
@@ -81,7 +84,8 @@ uint32_t *export_order(const struct engine *g)
 /* The label set of a count, as it is written. */
 static uint32_t set_of(const struct export *x, uint32_t count)
 {
-	return wakeelabels_of(&x->names->wakees, x->g->counts.v[count].labels);
+	return timesets_of(&x->times, wakeelabels_of(&x->names->wakees,
+						     x->g->counts.v[count].labels));
 }
 
 /* Likewise its stack. */
@@ -346,6 +350,11 @@ static uint32_t find_key(const struct export *x, const char *key)
 
 static struct pprof_label label_of(const struct export *x, const struct label *l)
 {
+	if (x->times.key && l->key == x->times.key)
+		return (struct pprof_label){
+			.key = text(x, l->key), .num_unit = TIMELABEL_UNIT,
+			.num = (int64_t)timesets_ns(&x->times, x->g, l->value),
+		};
 	for (size_t i = 0; i < x->info->n_numbers; i++)
 		if (x->number_key[i] && x->number_key[i] == l->key)
 			return (struct pprof_label){
@@ -467,10 +476,13 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 	int r = pprof_new(write, ctx, info->level, &x.out, e);
 	if (r < 0)
 		return r;
-	x.merges = names->wakees.n || info->is_memory;
+	r = timesets_make(g, info->start_ns, info->end_ns, &x.times);
+	x.merges = names->wakees.n || info->is_memory || x.times.key;
 	x.shown = info->is_memory ? allocframes_trim(g, names) : NULL;
 	x.function = calloc(names->functions.n ? names->functions.n : 1, sizeof(*x.function));
-	r = x.function && (x.shown || !info->is_memory) ? order_entries(&x, event) : -ENOMEM;
+	if (r == 0)
+		r = x.function && (x.shown || !info->is_memory) ? order_entries(&x, event)
+								: -ENOMEM;
 	if (r == 0)
 		r = number_locations(&x);
 	if (r == 0)

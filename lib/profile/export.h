@@ -51,6 +51,7 @@ struct export_info {
 	bool is_count;                 /* readers show value[0] first */
 	bool has_waits;                /* add the labels of waitlabel.h */
 	const struct export_part *part;/* NULL: all samples */
+	uint64_t start_ns, end_ns;     /* CLOCK_MONOTONIC, for the label time */
 	double scale;                  /* values are multiplied by it; 0 and 1: unchanged */
 };
 

@@ -1,6 +1,7 @@
 #include "profile/results.h"
 
 #include "base/err.h"
+#include "base/units.h"
 #include "cprof.h"
 #include "profile/comments.h"
 #include "engine/engine.h"
@@ -182,6 +183,17 @@ static bool add_remarks_of_kind(struct comments *c, const struct results_profile
 	return true;
 }
 
+static bool add_timeline(struct comments *c, const struct results_profile *p)
+{
+	const struct timelabel *t = &p->engine->options.timeline;
+	char text[80], width[UNITS_TEXT_MAX];
+	if (!t->bucket_ns)
+		return true;
+	snprintf(text, sizeof(text), "timeline: the label " TIMELABEL_KEY " has steps of %s",
+		 units_duration_text(timelabel_width_ns(t, p->end_ns), width));
+	return add_comment(c, text);
+}
+
 /* What the file says about the whole recording. */
 static int describe(struct comments *comments, const struct results_profile *p)
 {
@@ -196,7 +208,7 @@ static int describe(struct comments *comments, const struct results_profile *p)
 			  p->cuts, p->changes, &losses, p->coverage_percent) < 0)
 		return -ENOMEM;
 	return add_unnamed(comments, p) && add_remark(comments, p) &&
-	       add_remarks_of_kind(comments, p) ? 0 : -ENOMEM;
+	       add_remarks_of_kind(comments, p) && add_timeline(comments, p) ? 0 : -ENOMEM;
 }
 
 int results_write(const struct results_profile *p,
@@ -220,6 +232,7 @@ int results_write(const struct results_profile *p,
 			.held_type = p->held_type, .period_type = p->period_type,
 			.peak_count_type = p->peak_count_type, .peak_type = p->peak_type,
 			.part = p->part, .level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting,
+			.start_ns = p->start_ns, .end_ns = p->end_ns,
 			.scale = p->ev->scale * (double)p->ev->unit_each,
 		};
 		r = export_write(p->engine, p->names, p->event, &info, write, ctx, e);

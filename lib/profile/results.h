@@ -49,6 +49,7 @@ struct results_profile {
 	const struct export_number *number;    /* likewise */
 	size_t n_numbers;
 	bool is_count, is_memory;              /* likewise */
+	uint64_t start_ns, end_ns;             /* likewise */
 	const char *held_count_type, *held_type, *period_type;  /* likewise */
 	const char *peak_count_type, *peak_type;
 	const char *const *remark;             /* further comments */

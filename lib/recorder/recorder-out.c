@@ -82,6 +82,7 @@ int recorder_write_part(struct cprof_recorder *rec, size_t event, const struct e
 		.peak_count_type = first->peak_count_type, .peak_type = first->peak_type,
 		.number = rec->session.number, .n_numbers = rec->session.n_numbers,
 		.is_count = first->is_count,
+		.start_ns = rec->window.start_ns, .end_ns = window_end_ns(&rec->window),
 		.remark = (const char *const *)rec->session.remarks.v,
 		.n_remarks = rec->session.remarks.n,
 		.optional_labels = part ? SAMPLELABEL_PROCESS_NAME

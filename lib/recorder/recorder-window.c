@@ -163,6 +163,7 @@ int cprof_recorder_clear(struct cprof_recorder *rec, struct err *e)
 	r = engine_clear(&rec->engine, e);
 	readers_clear(&rec->readers);
 	window_restart_counted(&rec->window);
+	rec->engine.options.timeline.since_ns = rec->window.start_ns;
 	cost_clear(&rec->cost);
 	rec->session.changes.n = 0;
 	rec->session.was_cpu = rec->session.scope == CPROF_SCOPE_CPU;

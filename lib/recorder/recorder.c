@@ -189,6 +189,14 @@ static uint64_t has_gaps(const struct kind_session *k)
 _Static_assert((int)CPROF_GO_LABELS_EXACT == (int)GOLABELS_EXACT &&
 	       (int)CPROF_GO_LABELS_OFF == (int)GOLABELS_OFF, "one set of modes, two headers");
 
+/* The buckets of a recording that drops old samples stay as wide as they are: wide enough that
+ * those of the last seconds are not too many. */
+static uint64_t timeline_ns(const struct cprof_config *c)
+{
+	uint64_t least_ns = c->keep_last_ns / TIMELABEL_BUCKETS_MAX;
+	return c->timeline_ns && c->timeline_ns < least_ns ? least_ns : c->timeline_ns;
+}
+
 static int open_engine(struct cprof_recorder *rec, struct err *e)
 {
 	const struct cprof_config *c = &rec->config;
@@ -208,6 +216,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 			.open = c->machine ? c->machine->perf_event_open : evopen_syscall },
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
+		.timeline = { .bucket_ns = timeline_ns(c), .is_fixed = c->keep_last_ns },
 		.max_stack = k->max_stack, .max_branches = k->max_branches,
 		.max_depth = c->max_depth,
 		.follow = !c->no_inherit,
@@ -355,6 +364,7 @@ static void open_window(struct cprof_recorder *rec)
 	window_begin(&rec->window);
 	/* Its counters begin now, after the delay. */
 	rec->engine.window.start_ns = rec->window.start_ns;
+	rec->engine.options.timeline.since_ns = rec->window.start_ns;
 	coverage_start(&rec->coverage);
 	cost_start(&rec->cost);
 }
@@ -398,6 +408,7 @@ int cprof_recorder_start(struct cprof_recorder *rec, struct err *e)
 	rec->started = true;
 	if (rec->config.delay_ns) {
 		rec->engine.window.start_ns = clock_monotonic_ns() + rec->config.delay_ns;
+		rec->engine.options.timeline.since_ns = rec->engine.window.start_ns;
 	} else {
 		open_window(rec);
 	}
