@@ -117,8 +117,9 @@ static int run_report(int argc, char **argv)
 	struct report_options o;
 	struct err e = { 0 };
 	report_opts_parse(&o, argc, argv);
-	int status = o.html || o.svg ? report_html_write(&o, &e) < 0 ? fail(&e) : EXIT_SUCCESS
-				     : print_report(&o);
+	bool is_page = o.html || o.svg || o.wants_http;
+	int status = !is_page ? print_report(&o) :
+		     report_html_write(&o, &e) < 0 ? fail(&e) : EXIT_SUCCESS;
 	free(o.path);
 	free(o.newest);
 	return status;

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "cmd/outputs.h"
 #include "cmd/printable.h"
+#include "cmd/report/pageserver.h"
 #include "view/html/html.h"
 #include "view/html/svg.h"
 
@@ -233,7 +234,7 @@ static int write_html(void *what, int (*write)(void *ctx, const void *data, size
 	if (p->base.m)
 		report_source_add(&source, p->base.paths.v, p->base.paths.n);
 	struct html_spec spec = { .set = set, .n_sets = p->groups.n, .by = p->o->kind.by,
-				  .norm = p->o->norm,
+				  .norm = p->o->norm, .is_served = p->o->wants_http,
 				  .open_source = p->o->no_source ? NULL : open_source,
 				  .open_ctx = &source };
 	int r = html_write(&spec, write, ctx, e);
@@ -329,6 +330,35 @@ static int write_all(struct pictures *p, struct err *e)
 	return 0;
 }
 
+/* ---- serving -------------------------------------------------------------- */
+
+struct page { VEC(char) text; };
+
+static int add_bytes(void *ctx, const void *data, size_t n_bytes)
+{
+	struct page *page = ctx;
+	if (!VEC_RESERVE(&page->text, n_bytes))
+		return -ENOMEM;
+	memcpy(page->text.v + page->text.n, data, n_bytes);
+	page->text.n += n_bytes;
+	return 0;
+}
+
+static int serve_page(struct pictures *p, struct err *e)
+{
+	struct page page = { { 0 } };
+	int r = write_html(p, add_bytes, &page, e);
+	if (r == -ENOMEM)
+		err_errno(e, ENOMEM, "cannot write the page");
+	if (r == 0)
+		r = pageserver_run(&(struct pageserver_options){
+			.page = page.text.v, .n_page_bytes = page.text.n,
+			.port = (unsigned)p->o->port, .opens_browser = !p->o->no_browser,
+		}, e);
+	VEC_FREE(&page.text);
+	return r;
+}
+
 static void pictures_done(struct pictures *p)
 {
 	for (size_t i = 0; i < p->groups.n; i++)
@@ -344,5 +374,5 @@ int report_html_write(const struct report_options *o, struct err *e)
 	if (r < 0)
 		return r;
 	report_view_warn(p.groups.v[0].f);
-	return write_all(&p, e);
+	return o->wants_http ? serve_page(&p, e) : write_all(&p, e);
 }

@@ -16,7 +16,7 @@ enum {
 	OPT_CALLER, OPT_CALLEE, OPT_LIST, OPT_DISASM, OPT_FOCUS, OPT_IGNORE, OPT_HIDE, OPT_SHOW,
 	OPT_TAG, OPT_UNIT, OPT_DIFF, OPT_PER_SECOND, OPT_ABSOLUTE, OPT_FAIL_IF, OPT_KEEP_DROPPED,
 	OPT_NO_PAGER, OPT_HTML, OPT_SVG, OPT_NO_SOURCE, OPT_INFO,
-	OPT_IDLE,
+	OPT_IDLE, OPT_HTTP, OPT_NO_BROWSER,
 };
 
 static const struct argp_option option_table[] = {
@@ -35,6 +35,9 @@ static const struct argp_option option_table[] = {
 
 	{ "html", OPT_HTML, "OUT", 0, "Write an interactive page for browsers: flame graph, "
 	  "callers and callees, tables, source", 1 },
+	{ "http", OPT_HTTP, "PORT", OPTION_ARG_OPTIONAL,
+	  "Show that page in a browser on this machine, until it is closed", 1 },
+	{ "no-browser", OPT_NO_BROWSER, NULL, 0, "With --http: only print the address", 1 },
 	{ "svg", OPT_SVG, "OUT", 0, "Write a static flame graph", 1 },
 	FILEMODE_ROW(1),
 
@@ -93,25 +96,31 @@ static void set_norm(struct report_options *o, enum diff_norm norm, struct argp_
 
 static void check_pictures(const struct report_options *o, struct argp_state *state)
 {
-	if (o->no_source && !o->html)
-		argp_error(state, "--no-source goes with --html");
+	if (o->no_source && !o->html && !o->wants_http)
+		argp_error(state, "--no-source goes with --html and --http");
+	if (o->no_browser && !o->wants_http)
+		argp_error(state, "--no-browser goes with --http");
+	if (o->wants_http && (o->html || o->svg))
+		argp_error(state, "--http shows the page without a file: it excludes --html and "
+			   "--svg");
 	if (o->mode.is_given && !o->html && !o->svg)
 		argp_error(state, "--mode goes with --html and --svg");
 	filemode_check(&o->mode, state, o->html);
 	filemode_check(&o->mode, state, o->svg);
-	if (!o->html && !o->svg)
+	if (!o->html && !o->svg && !o->wants_http)
 		return;
 	if (o->wants_tree || o->list || o->format != REPORT_TEXT || o->has_limit || o->has_sort ||
 	    o->unit || o->n_conditions > 0)
-		argp_error(state, "--html and --svg do not go with --tree, --list, --folded, "
-				  "--json, --csv, --limit, --sort, --unit and --fail-if");
+		argp_error(state, "--html, --http and --svg do not go with --tree, --list, "
+				  "--folded, --json, --csv, --limit, --sort, --unit and --fail-if");
 	if (o->kind.by == ROWS_LABEL)
 		argp_error(state, "--by %s makes tables only", o->kind.name);
 	if (o->html && o->svg && strcmp(o->html, "-") == 0 && strcmp(o->svg, "-") == 0)
 		argp_error(state, "only one of --html and --svg can go to '-'");
 	for (size_t i = 0; i < o->n_paths && o->n_paths > 1; i++)
 		if (strcmp(o->path[i], "-") == 0)
-			argp_error(state, "with --html and --svg '-' must be the only FILE");
+			argp_error(state, "with --html, --http and --svg '-' must be the only "
+				   "FILE");
 }
 
 static void use_newest(struct report_options *o, struct argp_state *state)
@@ -175,6 +184,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_HTML: o->html = arg; return 0;
 	case FILEMODE_KEY: filemode_parse(&o->mode, state, arg); return 0;
 	case OPT_SVG: o->svg = arg; return 0;
+	case OPT_HTTP:
+		if (arg && (units_parse_u64(arg, &o->port) < 0 || !o->port || o->port > 65535))
+			argp_error(state, "--http '%s' is not a port", arg);
+		o->wants_http = true;
+		return 0;
+	case OPT_NO_BROWSER: o->no_browser = true; return 0;
 	case OPT_INFO: o->wants_info = true; return 0;
 	case OPT_NO_SOURCE: o->no_source = true; return 0;
 	case OPT_BY:

@@ -45,6 +45,8 @@ struct report_options {
 	bool no_pager, has_norm, has_sort;
 	const char *html, *svg;           /* files to write instead of printing */
 	bool no_source;
+	bool wants_http, no_browser;      /* serve the page on this machine */
+	uint64_t port;                    /* 0: any */
 	struct filemode mode;
 };
 
@@ -117,7 +119,7 @@ int report_disasm_print(const struct report *r, struct err *e);
 int report_diff_print(const struct report *r, const struct report_view *base, struct err *e,
 		      bool *ret_failed);
 
-/* Writes o->html and o->svg. */
+/* Writes o->html and o->svg, or serves the page. */
 int report_html_write(const struct report_options *o, struct err *e);
 
 /* Notes whose profiles are shown. */

@@ -159,6 +159,16 @@ async function tries(page) {
 	await page.select('#values', '0.0');
 	is((await page.eval(ROWS))[0].startsWith('1 200|50.00%'), true, 'samples have their own values');
 
+	// info
+	await page.key('n');
+	ok(await page.eval(`document.getElementById('info-dialog').open && document.querySelector('#info-text h3').textContent === 'cpu.pb.gz'
+		&& [...document.querySelectorAll('#info-text dt.lost')].map(e => e.textContent + '|' + e.nextSibling.textContent).join()`),
+		'the key n shows what the profile says about itself', await page.eval(`document.getElementById('info-text').textContent`));
+	is(await page.eval(`[...document.querySelectorAll('#info-text dt')].map(e => e.textContent + '|' + e.nextSibling.textContent)`),
+		['command|app --fast', 'losses|3 samples lost: the ring was full'], 'its comments, as keys and texts');
+	await page.key('Escape');
+	await page.until(`!document.getElementById('info-dialog').open`);
+
 	// help, theme
 	await page.click('#help');
 	ok(await page.eval(`document.getElementById('help-dialog').open`), 'help opens');
@@ -261,7 +271,7 @@ async function waits(page) {
 	await page.key('0');
 	await page.click('#by-function');
 	await page.until(`location.hash.includes('color=function')`);
-	is(await page.eval(LEGEND), ['function', 'inlined', 'kernel'], 'the switch shows kinds of functions');
+	is(await page.eval(LEGEND), ['own code', 'libraries', 'kernel'], 'the switch shows kinds of functions');
 	await page.key('c');
 	await page.until(`!location.hash.includes('color=')`);
 	ok(true, 'the key c switches back');
@@ -293,6 +303,57 @@ async function comparesWaits(page) {
 	ok(/^37\.50%\|50\.00%\|/.test(fetch), 'shares of a comparison are without idle threads', fetch);
 }
 
+// Marks a part of the strip, given as parts of its time.
+async function drag(page, from, to) {
+	const at = await page.eval(`(() => { const b = document.querySelector('#strip canvas').getBoundingClientRect(), left = b.width < 600 ? 84 : 150;
+		return [${from}, ${to}].map(part => ({ x: b.x + left + part * (b.width - left), y: b.y + 20 })); })()`);
+	for (const [type, place] of [['mousePressed', at[0]], ['mouseMoved', at[1]], ['mouseReleased', at[1]]])
+		await page.send('Input.dispatchMouseEvent', { type, ...place, button: 'left', buttons: 1, clickCount: 1 });
+}
+
+async function times(page) {
+	ok(await page.eval(`!document.getElementById('timeline').hidden`), 'a profile with times has a strip');
+	ok(/Activity over 2\.00 s of all threads, alpha 11, beta 12/.test(await page.eval(
+		`document.querySelector('#strip canvas').getAttribute('aria-label').replace(/\u202f/g, ' ')`)), 'with a row for each thread',
+		await page.eval(`document.querySelector('#strip canvas').getAttribute('aria-label')`));
+	const cell = (part, row) => `(() => { const c = document.querySelector('#strip canvas'), r = devicePixelRatio, w = c.width / r;
+		const left = w < 600 ? 84 : 150, d = c.getContext('2d').getImageData((left + ${part} * (w - left)) * r, (${row} * 17 + 6) * r, 1, 1).data;
+		return d[0] + d[1] + d[2]; })()`;
+	ok(await page.eval(cell(0.75, 2)) > await page.eval(cell(0.25, 2)) + 30, 'a thread that does less is paler');
+	is(await page.eval(`[...document.querySelectorAll('#group option')].map(o => o.value)`), ['', 'thread_name', 'tid'],
+		'times are no label to group by');
+	await page.click('[data-view=top]');
+	ok((await page.eval(ROWS)).some(r => r.endsWith('parse')), 'at first the whole time is shown', await page.eval(ROWS));
+	await drag(page, 0.5, 1);
+	await page.until(`location.hash.includes('time=')`);
+	is((await page.eval(ROWS)).filter(r => !r.endsWith('main')).map(r => r.split('|').slice(1, 2) + ' ' + r.split('|').pop()),
+		['80.00% work', '20.00% idle'], 'a marked range filters the table');
+	ok(/1\.25 s cpu.*from 1\.00 s to 2\.00 s/.test(await page.eval(FACTS)), 'and the total', await page.eval(FACTS));
+	await page.click('[data-view=graph]');
+	await clickBox(page, '#graph', 2, 0.5);
+	await page.until(`location.hash.includes('zoom=')`);
+	ok(/^work.*80\.00% of all/.test(await page.eval(DETAIL)), 'and the graph', await page.eval(DETAIL));
+	await page.key('0');
+	await page.click('#compare');
+	await drag(page, 0, 0.5);
+	await page.until(`location.hash.includes('base=')`);
+	await page.click('[data-view=top]');
+	let rows = await page.eval(ROWS);
+	ok(rows.some(r => /^0\.00%\|80\.00%\|\+80\.00%/.test(r) && r.endsWith('work')), 'two ranges are compared', rows);
+	ok(/1\.00 s to 2\.00 s compared with 0.* to 1\.00 s/.test(await page.eval(`document.title.replace(/\u202f/g, ' ')`)), 'by name',
+		await page.eval('document.title'));
+	await page.eval('history.back()');
+	await page.until(`!location.hash.includes('base=')`);
+	await page.eval(`(() => { const e = document.getElementById('range-from'); e.value = '0';
+		document.getElementById('range-to').value = '0.1'; e.dispatchEvent(new Event('change')); })()`);
+	await page.until(`location.hash.includes('time=0-100000000')`);
+	rows = await page.eval(ROWS);
+	ok(rows.some(r => r.endsWith('parse')) && !rows.some(r => r.endsWith('work')), 'a range can be typed', rows);
+	await page.key('t');
+	await page.until(`!location.hash.includes('time=')`);
+	ok(await page.eval(`document.getElementById('all-time').disabled`), 'the key t shows the whole time');
+}
+
 async function main() {
 	const browser = await Browser.start(folder);
 	const end = code => {
@@ -302,7 +363,7 @@ async function main() {
 	process.on('SIGTERM', () => end(1));
 	try {
 		for (const [file, steps, options] of [['main.html', tries, {}], ['diff.html', compares, { dark: true }],
-			['waits.html', waits, {}], ['later.html', comparesWaits, {}],
+			['waits.html', waits, {}], ['times.html', times, {}], ['later.html', comparesWaits, {}],
 			['hostile.html', resists, { width: 390, height: 780, mobile: true }]]) {
 			const page = await browser.open(url(file), options);
 			await page.until(READY);

@@ -3,6 +3,7 @@
 
     profiles.py small FOLDER         several small ones, whose numbers can be added up by eye
     profiles.py waits FOLDER         wall.pb.gz and later.pb.gz, with states of threads
+    profiles.py times FOLDER         times.pb.gz: two threads over two seconds
     profiles.py large N FILE [SEED]  one with N distinct stacks
     profiles.py walk N FILE          one with N distinct stacks of three functions that call each other
     profiles.py deep FILE            one whose boxes are too many for a page
@@ -61,6 +62,9 @@ class Profile:
     def value_type(self, type_, unit):
         return number(1, self.string(type_)) + number(2, self.string(unit))
 
+    def comment(self, text):
+        self.parts.append(number(13, self.string(text)))
+
     def function(self, name, file):
         key = (name, file)
         if key not in self.functions:
@@ -95,7 +99,10 @@ class Profile:
         data = packed(1, [self.location(f) for f in reversed(stack)]) + packed(2, values)
         for key, value in labels:
             item = number(1, self.string(key))
-            item += number(3, value) if isinstance(value, int) else number(2, self.string(value))
+            if isinstance(value, tuple):
+                item += number(3, value[0]) + number(4, self.string(value[1]))
+            else:
+                item += number(3, value) if isinstance(value, int) else number(2, self.string(value))
             data += message(3, item)
         self.parts.append(message(2, data))
 
@@ -121,6 +128,8 @@ def small(folder):
     """A program: main calls parse (with lex inlined) and work, work calls the kernel."""
     for name, scale in (("cpu", 1), ("base", 1)):
         p = Profile(CPU, ("cpu", "nanoseconds"))
+        p.comment("command: app --fast")
+        p.comment("losses: 3 samples lost: the ring was full")
         work = 300 if name == "cpu" else 100
         for thread, tid, part in (("alpha", 11, 3), ("beta", 12, 1)):
             labels = [("thread_name", thread), ("tid", tid)]
@@ -164,6 +173,19 @@ def waits(folder):
         add("w-1", ["c:start_thread", "worker", "c:futex", "k:schedule"], 1, 2000, "blocked", "pool")
         add("w-2", ["c:start_thread", "worker", "c:futex", "k:schedule"], 1, 2000, "blocked", "pool")
         p.write("%s/%s.pb.gz" % (folder, name))
+
+
+def times(folder):
+    """One thread parses for a second and works for another; the second one works all the time, at
+    half the speed in the second half."""
+    p = Profile(CPU, ("cpu", "nanoseconds"))
+    for ms in range(0, 2000, 20):
+        def add(thread, tid, stack, n):
+            labels = [("thread_name", thread), ("tid", str(tid)), ("time", (ms * MS, "nanoseconds"))]
+            p.sample(stack, [n, n * MS], labels)
+        add("alpha", 11, ["main@main.c:10", "parse@main.c:20" if ms < 1000 else "work@main.c:40"], 20)
+        add("beta", 12, ["main@main.c:10", "idle@main.c:9"], 10 if ms < 1000 else 5)
+    p.write(folder + "/times.pb.gz")
 
 
 def deep(path):
@@ -226,6 +248,8 @@ if __name__ == "__main__":
         small(sys.argv[2])
     elif sys.argv[1] == "waits":
         waits(sys.argv[2])
+    elif sys.argv[1] == "times":
+        times(sys.argv[2])
     elif sys.argv[1] == "walk":
         walk(int(sys.argv[2]), sys.argv[3])
     elif sys.argv[1] == "deep":

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 2
+#define VERSION 3
 
 struct encoder {
 	const struct html_spec *spec;
@@ -76,6 +76,9 @@ static void put_side(struct encoder *k, const struct html_side *s, uint32_t n_ty
 	put_s(k, m->period);
 	put_u(k, html_string(&k->tables, model_string(m, m->period_type.type)));
 	put_u(k, html_string(&k->tables, model_string(m, m->period_type.unit)));
+	put_u(k, m->n_comments);
+	for (uint32_t i = 0; i < m->n_comments; i++)
+		put_u(k, html_string(&k->tables, model_string(m, m->comment[i])));
 	for (uint32_t t = 0; t < n_types; t++) {
 		int64_t total = 0;
 		double var = 0;

@@ -16,6 +16,7 @@
  *      u type shown first, u type that counts samples + 1
  *      u n_sides (1: fresh; 2: fresh and base), each:
  *         str name, s duration_ns, s time_ns, s period, str period type, str period unit
+ *         u n comments; each: str
  *         of each type: s total of absolute values, f64 its variance
  *      f64 no folded box had a larger share of the whole; -1: nothing was folded (html-tree.h)
  *      u n nodes; the tree of stacks in preorder, each: u levels up from the child of the node

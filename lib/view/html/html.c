@@ -97,13 +97,27 @@ bool html_comparable(const struct model *base, const struct model *fresh, uint32
 	return true;
 }
 
+/* The policy of a page in a file allows no connections. */
+static int put_head(const struct html_spec *spec, html_write_fn write, void *ctx)
+{
+	static const char before[] = "default-src 'none';", more[] = " connect-src 'self';";
+	const char *head = (const char *)html_page_head;
+	const char *at = !spec->is_served ? NULL :
+		memmem(head, html_page_head_bytes, before, sizeof(before) - 1);
+	size_t n = at ? (size_t)(at - head) + sizeof(before) - 1 : html_page_head_bytes;
+	int r = write(ctx, head, n);
+	if (r == 0 && at)
+		r = write(ctx, more, sizeof(more) - 1);
+	return r == 0 && at ? write(ctx, head + n, html_page_head_bytes - n) : r;
+}
+
 int html_write(const struct html_spec *spec, html_write_fn write, void *ctx, struct err *e)
 {
 	CLEANUP(html_data_done) struct html_data d = { 0 };
 	int r = html_data_make(spec, &d, e);
 	if (r < 0)
 		return r;
-	r = write(ctx, html_page_head, html_page_head_bytes);
+	r = put_head(spec, write, ctx);
 	if (r < 0)
 		return r;
 	r = put_data(&d, write, ctx, e);

@@ -41,6 +41,8 @@ struct html_spec {
 	 * has no source text. */
 	FILE *(*open_source)(void *ctx, const char *path);
 	void *open_ctx;
+	/* The page comes from a server and may request "alive" from it, to show that it is open. */
+	bool is_served;
 };
 
 typedef int (*html_write_fn)(void *ctx, const void *data, size_t n_bytes);

@@ -11,11 +11,12 @@ const ALPHA = 0.01;
 let data, graphs;
 const state = { view: 'graph', event: 0, type: 0, by: 'function', group: '', side: 0, rootAtBottom: false,
 	search: '', zoom: [], name: '', filters: new Map(), sort: 'flat', ascending: false,
-	idle: false, color: 'state' };
+	idle: false, color: 'state', range: null, base: null };
 // Computed from the state: rows, tree, sums, comparing, scale, total; and the keys they belong to.
 const model = { key: '', rows: new Map() };
 
-const event = () => data.events[state.event];
+// The event of the chosen range of time.
+const event = () => model.cut || data.events[state.event];
 // The colours of a comparison are those of changes.
 const isByState = () => state.color === 'state' && event().hasStates && event().sides.length < 2;
 const idleSum = () => event().idle[0].total[state.type];
@@ -91,6 +92,8 @@ function stateText() {
 			p.append('label', key + '=' + value);
 	put('idle', state.idle ? '1' : '', '');
 	put('color', state.color, 'state');
+	put('time', state.range ? state.range.join('-') : '', '');
+	put('base', state.base ? state.base.join('-') : '', '');
 	put('zoom', zoomText(), '');
 	return p.toString();
 }
@@ -101,12 +104,15 @@ function readState(text) {
 	const p = new URLSearchParams(text), get = (key, usual) => p.get(key) ?? usual;
 	const oneOf = (value, list) => list.includes(value) ? value : list[0];
 	const [e, t] = get('values', '0.' + data.events[0].type).split('.').map(Number);
+	model.cut = null;
+	state.range = readRange(get('time', ''));
+	state.base = state.range && readRange(get('base', ''));
 	state.view = oneOf(get('view', 'graph'), VIEWS);
 	state.event = data.events[e] ? e : 0;
 	state.type = event().types[t] ? t : event().type;
 	state.by = oneOf(get('by', BYS[data.by]), BYS);
 	state.group = model.labelKeys.has(get('group', '')) ? get('group', '') : '';
-	state.side = get('side', '0') === '1' && event().sides.length > 1 ? 1 : 0;
+	state.side = get('side', '0') === '1' && (state.base || event().sides.length > 1) ? 1 : 0;
 	state.rootAtBottom = get('flame', '') === '1';
 	state.idle = get('idle', '') === '1';
 	state.color = oneOf(get('color', 'state'), ['state', 'function']);
@@ -123,6 +129,12 @@ function readState(text) {
 	pendingZoom = get('zoom', '');
 }
 
+// In nanoseconds; null: none.
+function readRange(text) {
+	const [from, to] = text.split('-').map(Number);
+	return text && from >= 0 && to > from ? [from, to] : null;
+}
+
 // step: whether the browser's Back returns to the present state.
 function writeState(step) {
 	const text = '#' + stateText();
@@ -133,9 +145,25 @@ function writeState(step) {
 
 // ---- the model ----
 
+// Ranges of events that have times.
+function cutTime() {
+	const whole = data.events[state.event];
+	if (!whole.buckets.width)
+		state.range = state.base = null;
+	if (whole.sides.length > 1)
+		state.base = null;
+	const key = state.range ? [state.event, state.range, state.base].join() : '';
+	if (key === model.cutKey)
+		return;
+	model.cutKey = key;
+	model.cut = key ? cutEvent(data, whole, state.range, state.base) : null;
+	if (event().sides.length < 2)
+		state.side = 0;
+}
+
 function compute() {
 	const filterKey = [...filters()].map(([k, v]) => k + '=' + [...v].sort()).sort().join('\0');
-	const key = [state.event, state.type, state.by, state.group, state.side, filterKey].join('\0');
+	const key = [state.event, state.type, state.by, state.group, state.side, filterKey, model.cutKey].join('\0');
 	if (key === model.key)
 		return;
 	if (!model.rows.has(state.by))
@@ -217,6 +245,7 @@ function search() {
 function refresh(step) {
 	if (model.tree && pendingZoom === null)
 		state.zoom = state.zoom.length ? zoomPath(nodeOfPath(model.tree, state.zoom)) : [];
+	cutTime();
 	compute();
 	if (pendingZoom !== null) {
 		state.zoom = zoomPath(zoomOfText(model.tree, pendingZoom));
@@ -225,6 +254,7 @@ function refresh(step) {
 	search();
 	showControls();
 	showChips();
+	showTimeline();
 	for (const view of VIEWS)
 		$('view-' + view).hidden = view !== state.view;
 	SHOW[state.view]();
@@ -265,6 +295,9 @@ const SHOW = {
 		$('sandwich-name').textContent = model.tree.rows.name[row] + (sums().folded[0][row]
 			? ' (' + formatShare(sums().folded[0][row], model.total) + ' more in folded boxes)' : '');
 		graphs.callers.show(model.sandwich.callers, { rootAtBottom: true, comparing: model.comparing });
+		// Each gets as much room as it has levels.
+		for (const name of ['callers', 'callees'])
+			$(name).parentElement.style.flexGrow = Math.max(model.sandwich[name].depth.reduce((a, b) => Math.max(a, b), 0) + 1, 4);
 		graphs.callees.show(model.sandwich.callees, { rootAtBottom: false, comparing: model.comparing });
 		showRowDetails(row);
 	},
@@ -355,11 +388,28 @@ function showFacts() {
 		facts.push(formatShare(folded, model.total) + ' folded: callees of at most ' +
 			Number((event().foldedMax * 100).toPrecision(2)) + '% of all');
 	}
-	if (fresh.duration > 0)
+	if (state.range)
+		facts.push('from ' + rangeText(state.range));
+	else if (fresh.duration > 0)
 		facts.push('recorded for ' + formatValue(fresh.duration, 'ns'));
 	if (fresh.time > 0)
 		facts.push(new Date(fresh.time / 1e6).toISOString().slice(0, 16).replace('T', ' ') + ' UTC');
 	$('facts').textContent = facts.join(' \u00b7 ');
+}
+
+// "key: text", or a whole sentence; losses stand out.
+function showInfo() {
+	const parts = data.events[state.event].sides.flatMap(side => {
+		const list = make('dl', '');
+		for (const comment of side.comments) {
+			const at = comment.indexOf(': '), key = at > 0 && at < 32 ? comment.slice(0, at) : '';
+			const isLoss = /^(losses|missing|user code only|.*\blost\b)/.test(comment);
+			list.append(make('dt', isLoss ? 'lost' : '', key), make('dd', isLoss ? 'lost' : '', key ? comment.slice(at + 2) : comment));
+		}
+		return [make('h3', '', side.name), side.comments.length ? list : make('p', '', 'It has no comments.')];
+	});
+	$('info-text').replaceChildren(...parts);
+	$('info-dialog').showModal();
 }
 
 function showChips() {
@@ -376,8 +426,40 @@ function showChips() {
 	$('chips').replaceChildren(...chips);
 }
 
+function showTimeline() {
+	const whole = data.events[state.event], { buckets } = whole;
+	$('timeline').hidden = !buckets.width;
+	if (!buckets.width)
+		return;
+	const allowed = allowedSets(data, filters());
+	graphs.strip.show({ rows: readActivity(data, whole, state.type, allowed, buckets,
+		innerWidth < 600 ? STRIP_ROWS / 2 : STRIP_ROWS), buckets, unit: unit(),
+		range: state.range, base: state.base });
+	for (const [name, range] of [['range', state.range || [0, buckets.n * buckets.width]], ['base', state.base]])
+		['from', 'to'].forEach((end, k) => $(name + '-' + end).value = range ? Number((range[k] / 1e9).toPrecision(7)) : '');
+	for (const e of document.querySelectorAll('.base'))
+		e.hidden = !state.base && !model.picksBase;
+	$('compare').hidden = whole.sides.length > 1 || !state.range;
+	$('compare').ariaPressed = !!model.picksBase;
+	$('all-time').disabled = !state.range;
+}
+
+// A range that the user has marked; null: the whole time.
+function pickTime(range) {
+	const isBase = model.picksBase && range;
+	model.picksBase = false;
+	set(isBase ? { base: range } : { range, base: range ? state.base : null });
+}
+
+// The numbers beside the strip.
+function typeTime(name) {
+	const [from, to] = ['from', 'to'].map(end => Math.round($(name + '-' + end).value * 1e9));
+	if ($(name + '-from').value !== '' && to > from)
+		set(name === 'base' ? { base: [from, to] } : { range: [from, to] });
+}
+
 function showLegend() {
-	const items = legendItems(model.comparing, isByState() ? model.tree : null).map(([name, color, dashed]) => {
+	const items = legendItems(model.comparing, isByState() ? model.tree : null, model.tree).map(([name, color, dashed]) => {
 		const item = make('span', dashed ? 'dashed' : '', name), swatch = make('i');
 		swatch.style.background = color;
 		item.prepend(swatch);
@@ -450,6 +532,17 @@ function showDetailButtons(row) {
 	$('detail-buttons').replaceChildren(...buttons);
 }
 
+// Of the strip: lines of text; e: null hides it.
+function showTimeTip(lines, e) {
+	const tip = $('tip');
+	tip.hidden = !e;
+	showTip.graph = null;
+	if (!e)
+		return;
+	tip.replaceChildren(make('strong', '', lines[0]), ...lines.slice(1).map(text => make('div', '', text)));
+	placeTip(tip, e);
+}
+
 function showTip(graph, i, e) {
 	const tip = $('tip');
 	if (i < 0 || !e) {
@@ -463,6 +556,10 @@ function showTip(graph, i, e) {
 		showTip.graph = graph;
 		showTip.node = i;
 	}
+	placeTip(tip, e);
+}
+
+function placeTip(tip, e) {
 	const box = tip.getBoundingClientRect(), gap = 14;
 	const x = e.clientX + gap + box.width > innerWidth ? Math.max(4, e.clientX - gap - box.width) : e.clientX + gap;
 	const y = e.clientY + gap + box.height > innerHeight ? Math.max(4, e.clientY - gap - box.height) : e.clientY + gap;
@@ -508,8 +605,9 @@ function setTheme(dark) {
 	document.documentElement.dataset.theme = dark ? 'dark' : 'light';
 	palette = dark ? PALETTES.dark : PALETTES.light;
 	if (graphs && model.tree) {
-		for (const g of Object.values(graphs))
-			g.recolor();
+		for (const name of ['main', 'callers', 'callees'])
+			graphs[name].recolor();
+		graphs.strip.draw();
 		showLegend();
 	}
 }
@@ -542,6 +640,10 @@ function keyed(e) {
 		set({ color: state.color === 'state' ? 'function' : 'state' });
 	} else if (e.key === 'w') {
 		set({ idle: !state.idle });
+	} else if (e.key === 'n') {
+		showInfo();
+	} else if (e.key === 't') {
+		pickTime(null);
 	} else if (e.key === 'd') {
 		setTheme(!isDark());
 	} else if ((e.key === 's' || e.key === 'l') && row >= 0 && row < model.tree.rows.n) {
@@ -592,7 +694,8 @@ function makeGraphs() {
 	});
 	return { main: new Graph($('graph'), 'Stacks; use the arrow keys to move between frames', on('main')),
 		callers: new Graph($('callers'), 'Callers', on('callers')),
-		callees: new Graph($('callees'), 'Callees', on('callees')) };
+		callees: new Graph($('callees'), 'Callees', on('callees')),
+		strip: new Strip($('strip'), { pick: pickTime, tip: showTimeTip }) };
 }
 
 function listen() {
@@ -611,8 +714,17 @@ function listen() {
 	$('by-state').addEventListener('click', () => set({ color: 'state' }));
 	$('by-function').addEventListener('click', () => set({ color: 'function' }));
 	$('idle').addEventListener('click', () => set({ idle: !state.idle }));
+	for (const name of ['range', 'base'])
+		for (const end of ['from', 'to'])
+			$(name + '-' + end).addEventListener('change', () => typeTime(name));
+	$('all-time').addEventListener('click', () => pickTime(null));
+	$('compare').addEventListener('click', () => {
+		model.picksBase = !model.picksBase;
+		set({ base: null });
+	});
 	$('unzoom').addEventListener('click', () => set({ zoom: [] }));
 	$('help').addEventListener('click', () => $('help-dialog').showModal());
+	$('info').addEventListener('click', showInfo);
 	$('theme').addEventListener('click', () => setTheme(!isDark()));
 	document.addEventListener('keydown', keyed);
 	const preferred = matchMedia('(prefers-color-scheme: dark)');
@@ -636,7 +748,11 @@ async function start() {
 	}
 	model.labelKeys = labelKeys(data);
 	data.waits = readWaits(data);
+	data.times = readTimes(data);
+	if (data.times.some(t => t >= 0))
+		model.labelKeys.delete(TIME_KEY);
 	for (const e of data.events) {
+		e.buckets = readBuckets(e, data.times);
 		e.idle = sumIdle(e, data.waits);
 		e.hasStates = hasStates(e, data.waits);
 	}
@@ -648,4 +764,22 @@ async function start() {
 	performance.mark('picture');
 }
 
+// A page that `cprof report --http` shows has a request open, so that the server knows when it is
+// closed.
+async function stayOpen() {
+	for (let failed = 0; failed < 3;) {
+		try {
+			const response = await fetch('alive', { cache: 'no-store' });
+			await response.text();
+			failed = response.ok ? 0 : 3;
+		} catch {
+			failed++;
+		}
+		if (failed)
+			await new Promise(done => setTimeout(done, 300));
+	}
+}
+
+if (location.protocol.startsWith('http'))
+	stayOpen();
 start();

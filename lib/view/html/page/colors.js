@@ -2,9 +2,12 @@
 
 const PALETTES = {
 	light: {
+		strip: { text: '#5d574f', empty: '#efebe4', heat: '#b5490f' }, baseMark: '#7a3fa0',
 		text: '#221f1b', dimText: '#6d675e', dim: 'rgba(251,250,248,0.62)', edge: '#fbfaf8', focus: '#1b4f8f',
 		user: ['#f3c08a', '#f0b37a', '#f6cd9c', '#eeac80', '#f2c594', '#ebb78a'],
 		inlined: ['#f8e4c4', '#f6ddba', '#f9e9ce', '#f5dbbf', '#f8e5c9', '#f3dec3'],
+		library: ['#e3dc9a', '#dcd48b', '#e9e3ad', '#d8d294', '#e1dba6', '#ddd79a'],
+		jit: ['#a9d6b1', '#9dcda6', '#b6dfbd', '#a3cfae', '#b0d8ba', '#a6d2a9'],
 		kernel: ['#a5c1dc', '#97b7d6', '#b2cbe2', '#9fbdd2'],
 		root: '#e7e2d9', group: ['#c9d6c0', '#bccdb1', '#d3ddcb'], match: '#b387d9', dash: '#b98a4a',
 		same: '#e2ddd4',
@@ -14,9 +17,12 @@ const PALETTES = {
 		shrunk: ['#d5e2f0', '#b9d0e7', '#95b9db', '#6f9fce', '#4f86bf'],
 	},
 	dark: {
+		strip: { text: '#b3aca1', empty: '#262422', heat: '#f5a25f' }, baseMark: '#d3a4f5',
 		text: '#14120f', dimText: '#b3aca1', dim: 'rgba(23,22,21,0.66)', edge: '#171615', focus: '#9cc7ff',
 		user: ['#d79a5c', '#cf8d4f', '#dda86e', '#c98a58', '#d6a067', '#c99660'],
 		inlined: ['#dcc39a', '#d6bb90', '#e0caa4', '#d3b794', '#dac49f', '#d2ba95'],
+		library: ['#b9b166', '#b0a85a', '#c3bc76', '#aca661', '#b8b172', '#b3ac68'],
+		jit: ['#76b383', '#6aa877', '#85bf91', '#70ab80', '#7eb58c', '#73ae7c'],
 		kernel: ['#7ea3c7', '#7099bf', '#8eb0d0', '#7a9fb8'],
 		root: '#8f887c', group: ['#9fb392', '#92a885', '#adbfa1'], match: '#bb93e6', dash: '#6d5126',
 		same: '#8d877d',
@@ -52,7 +58,7 @@ function frameColor(tree, i, comparing) {
 		return palette.group[shade % palette.group.length];
 	if (rows.isKernel[row])
 		return palette.kernel[shade % palette.kernel.length];
-	const set = tree.inlined[i] ? palette.inlined : palette.user;
+	const set = palette[rows.kind[row] || (tree.inlined[i] ? 'inlined' : 'user')];
 	return set[shade % set.length];
 }
 
@@ -60,12 +66,20 @@ function stateColor(name) {
 	return palette.states[name] || palette.states.other;
 }
 
-// tree: the one that is coloured by state, or null.
-function legendItems(comparing, tree) {
+const KINDS = [['user', 'own code'], ['inlined', 'inlined'], ['library', 'libraries'], ['jit', 'JIT code'], ['kernel', 'kernel']];
+
+// shown: the tree; tree: the same if it is coloured by state, or null.
+function legendItems(comparing, tree, shown) {
 	if (tree)
 		return tree.stateNames.map((name, k) => [tree.states[k][0], name]).filter(([sum]) => sum > 0)
 			.map(([sum, name]) => [name + ' ' + formatShare(sum, tree.weight[0]), stateColor(name)]);
 	if (comparing)
 		return [['shrunk', palette.shrunk[3]], ['within chance', palette.same], ['grown', palette.grown[3]]];
-	return [['function', palette.user[0]], ['inlined', palette.inlined[0], true], ['kernel', palette.kernel[0]]];
+	const { rows, inlined } = shown, seen = new Set();
+	for (let i = 1; i < shown.n; i++) {
+		const row = shown.row[i];
+		if (row < rows.n && row !== rows.folded)
+			seen.add(rows.isKernel[row] ? 'kernel' : rows.kind[row] || (inlined[i] ? 'inlined' : 'user'));
+	}
+	return KINDS.filter(([kind]) => seen.has(kind)).map(([kind, name]) => [name, palette[kind][0], kind === 'inlined']);
 }

@@ -115,7 +115,9 @@ function readEvent(r, strings) {
 	const nSides = r.u();
 	for (let i = 0; i < nSides; i++) {
 		const side = { name: strings[r.u()], duration: r.s(), time: r.s(), period: r.s(),
-			periodType: strings[r.u()], periodUnit: strings[r.u()], total: [], variance: [] };
+			periodType: strings[r.u()], periodUnit: strings[r.u()], comments: [], total: [], variance: [] };
+		for (let n = r.u(); n > 0; n--)
+			side.comments.push(strings[r.u()]);
 		for (let t = 0; t < nTypes; t++) {
 			side.total.push(r.s());
 			side.variance.push(r.f64());
@@ -137,7 +139,7 @@ async function readData() {
 	const element = document.getElementById('data');
 	const r = new Reader(await inflate(element.textContent));
 	element.remove();   // its text is no longer needed
-	if (r.u() !== 2)
+	if (r.u() !== 3)
 		throw new Error('the data has another version');
 	const data = { by: r.u(), norm: r.u(), strings: [], labels: [], labelSets: [], sources: new Map(),
 		events: [] };

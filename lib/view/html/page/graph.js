@@ -27,9 +27,18 @@ class Graph {
 		this.spacer.append(this.canvas);
 		this.scroller.append(this.spacer);
 		this.context = this.canvas.getContext('2d');
-		this.scroller.addEventListener('scroll', () => this.draw(), { passive: true });
+		// The pointer stays where it is while boxes move below it.
+		this.pointer = null;
+		this.scroller.addEventListener('scroll', () => {
+			this.draw();
+			if (this.pointer)
+				this.pointed(this.pointer);
+		}, { passive: true });
 		this.canvas.addEventListener('pointermove', e => this.pointed(e));
-		this.canvas.addEventListener('pointerleave', () => this.setHover(-1, null));
+		this.canvas.addEventListener('pointerleave', () => {
+			this.pointer = null;
+			this.setHover(-1, null);
+		});
 		this.canvas.addEventListener('click', e => {
 			const i = this.nodeAt(e);
 			if (i >= 0)
@@ -257,8 +266,10 @@ class Graph {
 	}
 
 	pointed(e) {
-		if (e.pointerType !== 'touch')
-			this.setHover(this.nodeAt(e), e);
+		if (e.pointerType === 'touch')
+			return;
+		this.pointer = e;
+		this.setHover(this.nodeAt(e), e);
 	}
 
 	setHover(i, event) {

@@ -45,6 +45,14 @@ function frameKey(data, by, i, paths) {
 		f.line[i] ? name + ' ' + file + ':' + f.line[i] : file ? name + ' ' + file : name];
 }
 
+// What kind of code a module has: '' is the program's own.
+function moduleKind(path) {
+	const name = path.slice(path.lastIndexOf('/') + 1);
+	if (/^\[(jit|anon)|^\/\/anon|^jitted-|^perf-\d+\.map$|^\/memfd:/.test(path) || /^perf-\d+\.map$/.test(name))
+		return 'jit';
+	return /\.so(\.|$)/.test(name) || name === '[vdso]' ? 'library' : '';
+}
+
 function makeRows(data, by) {
 	const f = data.frames, ids = new Map(), clean = new Map();
 	const paths = id => {
@@ -53,7 +61,7 @@ function makeRows(data, by) {
 		return clean.get(id);
 	};
 	const rows = { by, n: 0, folded: -1, of: new Int32Array(f.n), name: [], file: [], module: [], line: [],
-		isKernel: [], isInlined: [], isCalled: [], isCall: [], shade: [] };
+		isKernel: [], isInlined: [], isCalled: [], isCall: [], kind: [], shade: [] };
 	for (let i = 0; i < f.n; i++) {
 		const [key, name] = frameKey(data, by, i, paths);
 		let row = ids.get(key);
@@ -68,6 +76,7 @@ function makeRows(data, by) {
 			rows.isInlined.push(false);
 			rows.isCalled.push(false);
 			rows.isCall.push(true);
+			rows.kind.push(moduleKind(data.strings[f.module[i]]));
 			rows.shade.push(hashName(name));
 		}
 		rows.of[i] = row;

@@ -96,9 +96,10 @@ static void test_page(void)
 	       strstr(page, "unsafe") == NULL, "the policy allows one script, by its hash");
 	tap_ok(strstr(page, "http:") == NULL && strstr(page, "https:") == NULL,
 	       "the page refers to nothing on the net");
+	tap_ok(strstr(page, "connect-src") == NULL, "a page in a file connects to nothing");
 	uint8_t *data = data_of(page, &n);
 	const uint8_t *at = data;
-	tap_int((long long)number(&at), 2, "version 2");
+	tap_int((long long)number(&at), 3, "version 3");
 	tap_int((long long)number(&at), ROWS_FUNCTION, "rows are functions");
 	tap_int((long long)number(&at), DIFF_SHARE, "the comparison is by share");
 	uint64_t n_strings = number(&at);
@@ -113,6 +114,22 @@ static void test_page(void)
 	tap_ok(clean, "bytes that are not UTF-8, and control characters, are replaced");
 	tap_ok((size_t)(at - data) < n && number(&at) == 3, "there are three frames");
 	free(data);
+	done(&x);
+	build_done(&b);
+}
+
+static void test_served(void)
+{
+	struct build b;
+	struct made x;
+	struct err e = { 0 };
+	BUILD(&b, "samples/count", "1 f main");
+	make(&x, &b);
+	struct html_set set = { .fresh = { x.m, x.f, "x" } };
+	struct html_spec spec = { .set = &set, .n_sets = 1, .is_served = true };
+	tap_int(html_write(&spec, sink_write, &x.page, &e), 0, "a page for a server is written");
+	tap_ok(strstr(text_of(&x.page), "default-src 'none'; connect-src 'self'; script-src "
+		      "'sha256-"), "it may connect to its server, and to nothing else");
 	done(&x);
 	build_done(&b);
 }
@@ -204,6 +221,7 @@ static void test_svg(void)
 int main(void)
 {
 	test_page();
+	test_served();
 	test_failure();
 	test_comparable();
 	test_svg();
