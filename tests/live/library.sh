@@ -54,7 +54,7 @@ fi
 
 python() {
 	run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/examples/recording.py" \
-		"$CPROF_BUILD_ROOT/lib/abi/libcprof.so.1" python.pb.gz
+		"$CPROF_BUILD_ROOT/lib/abi/libcprof.so.0" python.pb.gz
 	is "$status" 0 'Python: a program records itself through ctypes'
 	profile "Python: the profile has the program's CPU time" python.pb.gz \
 		'250e6 < total < 1000e6' 'n > 50'
