@@ -183,7 +183,8 @@ static void print_times(FILE *to, const struct stat_series *s, const struct stat
 	if (lack > 0)
 		fprintf(to, "\n%.0f %% of the CPU time is not in the counts: the kernel removes "
 			"the events of a user when\na program with more rights is executed, such "
-			"as a set-user-ID one.\n", 100 * lack);
+			"as a set-user-ID one, and leaves out the\nlast microseconds of each "
+			"thread.\n", 100 * lack);
 	fputc('\n', to);
 }
 
