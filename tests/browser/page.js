@@ -342,8 +342,9 @@ async function times(page) {
 	ok(rows.some(r => /^0\.00%\|80\.00%\|\+80\.00%/.test(r) && r.endsWith('work')), 'two ranges are compared', rows);
 	ok(/1\.00 s to 2\.00 s compared with 0.* to 1\.00 s/.test(await page.eval(`document.title.replace(/\u202f/g, ' ')`)), 'by name',
 		await page.eval('document.title'));
-	await page.eval('history.back()');
+	await page.click('#compare');
 	await page.until(`!location.hash.includes('base=')`);
+	await page.click('#compare');
 	await page.eval(`(() => { const e = document.getElementById('range-from'); e.value = '0';
 		document.getElementById('range-to').value = '0.1'; e.dispatchEvent(new Event('change')); })()`);
 	await page.until(`location.hash.includes('time=0-100000000')`);
