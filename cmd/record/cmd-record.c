@@ -262,7 +262,7 @@ static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 	r = recordloop_run(rec, e);
 	if (r < 0)
 		return r;
-	abort_on_signals(rec);  /* the rest of the records, and of files with JIT code, takes time */
+	abort_on_signals(rec);  /* the rest of the records and of files with JIT code takes time */
 	if (rec->launch.ended && targetopts_records_command(&rec->opts.target))
 		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
 	return cprof_recorder_stop(rec->recorder, e);

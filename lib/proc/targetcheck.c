@@ -46,7 +46,8 @@ int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 	CLEANUP_FREE char *status = NULL;
 	if (host_read_file(h, HOST_PROC, &status, NULL, "%d/status", id) < 0) {
 		err_errno(e, ESRCH, "no %s %d", what, id);
-		err_hint(e, "it may have ended, be hidden (hidepid), or belong to another pid namespace; see 'ps -e%s'",
+		err_hint(e, "it may have ended, be hidden (hidepid), or belong to another pid "
+			    "namespace; see 'ps -e%s'",
 			 is_thread ? "L" : "");
 		return -ESRCH;
 	}

@@ -1,7 +1,7 @@
 /*
  * waits SECONDS: threads that wait in functions of their own, and measure how long by themselves.
- * At the end prints "NAME SECONDS COUNT" for each; of a lock only the calls that found it taken. One
- * more thread never runs again.
+ * At the end prints "NAME SECONDS COUNT" for each; of a lock only the calls that found it taken.
+ * One more thread never runs again.
  */
 
 #include "prog.h"

@@ -197,7 +197,8 @@ static void test_calls(void)
 		{ "runtime.futex.abi0", "/bin/g", true }, { "uv_cond_wait", "/bin/node", true },
 		{ "main", "/bin/x", false }, { "", "/bin/x", false }, { "", "", false },
 		{ "runtime.findRunnable", "/bin/g", false }, { "runtime.gopark", "/bin/g", true },
-		{ "sync.(*Mutex).Lock", "/bin/g", true }, { "sync.(*Pool).Get", "/bin/g", false }, { "f", "/lib/libc.so.6/x", false },
+		{ "sync.(*Mutex).Lock", "/bin/g", true }, { "sync.(*Pool).Get", "/bin/g", false },
+		{ "f", "/lib/libc.so.6/x", false },
 	};
 	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
 		const struct waitframes_frame f = { c[i].name, c[i].module };
