@@ -5,8 +5,7 @@
  * it is looked at.  What records would tell is found out by polling, too: new threads and
  * processes, a new program, and ends.
  *
- * A process whose CPU time has not changed since the last round has done nothing at all, so that
- * thousands of idle threads cost one system call.
+ * A process whose CPU time has not changed since the last round has done nothing at all.
  *
  * Polls are not evenly spaced, so that they do not fall into step with the program, and are rarer
  * where they take long, and where nothing has run for some time.
@@ -38,8 +37,8 @@
 #define POLL_PART 20u                  /* of the time, at most */
 #define QUIET_PART 32u                 /* of the time since something ran last */
 #define QUIET_NS_MAX 50000000u
+#define QUIET_POLL_PART 250u           /* a process' CPU time is that of thousands of threads */
 #define CHILDREN_THREADS_MAX 64
-
 /* Mappings are read once in that time (engine/reread-maps.h). */
 #define AGAIN_NS 110000000u
 #define TRIES_MAX 4u
@@ -372,7 +371,8 @@ void kind_cpu_polls_drained(struct kind_session *k, struct engine *g)
 		return;
 	poll_all(&p);
 	cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	uint64_t every_ns = cpu_ns * POLL_PART > EVERY_NS ? cpu_ns * POLL_PART : EVERY_NS;
+	uint64_t rest_ns = cpu_ns * (l->active_ns == p.now_ns ? POLL_PART : QUIET_POLL_PART);
+	uint64_t every_ns = rest_ns > EVERY_NS ? rest_ns : EVERY_NS;
 	uint64_t quiet_ns = (p.now_ns - l->active_ns) / QUIET_PART;
 	quiet_ns = quiet_ns < QUIET_NS_MAX ? quiet_ns : QUIET_NS_MAX;
 	every_ns = every_ns > quiet_ns ? every_ns : quiet_ns;
