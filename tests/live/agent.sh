@@ -147,12 +147,12 @@ spool 'after kills the spool is whole, and names are unique' \
 	'len({p["name"] for p in profiles}) == len(profiles)' 'lost["profiles"] >= len(profiles) - 40'
 
 # ---- a full disk ----
-if is_root && mkdir disk.keep && mount -t tmpfs -o size=200k none disk.keep 2>/dev/null; then
+if is_root && mkdir disk.keep && mount -t tmpfs -o size=3m none disk.keep 2>/dev/null; then
 	# shellcheck disable=SC2034 # lib.sh runs it
 	tap_cleanup='umount -l "$T/disk.keep" 2>/dev/null'
 	rm -r spool.keep
 	ln -s disk.keep/s spool.keep
-	head -c 150000 /dev/zero >disk.keep/ballast
+	head -c 3000000 /dev/zero >disk.keep/ballast
 	start_agent -s spool="$T/disk.keep/s"
 	wait_for 60 grep -q 'No space left' agent.err || fail 'a full disk is reported'
 	rm disk.keep/ballast
