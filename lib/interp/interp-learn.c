@@ -140,12 +140,13 @@ static void choose(struct interp_learn *l)
 		best = score;
 		l->instruction = i;
 	}
-	if (l->instruction != before)
+	if (l->instruction != before) {
 		forget_fitting(l);
+		forget_calls(l);
+	}
 	l->frame = best_frame(l, fitting_score);
 	if (l->frame == ACTIVATION_NO_PLACE)
 		l->frame = best_frame(l, frame_score);
-	forget_calls(l);
 }
 
 /* What is in that place. */
