@@ -26,6 +26,7 @@
 #define CALL_N_MAX 64u           /* and before it is learned more seldom: */
 #define CALL_SELDOM 8u
 #define CALL_MOST 32u            /* as often as the best one, except in one of so many */
+#define CALL_NEAR 96u            /* bytes of code in which a slot is mostly used for the same */
 
 void interp_learn_init(struct interp_learn *l)
 {
@@ -150,34 +151,34 @@ static void choose(struct interp_learn *l)
 }
 
 /* What is in that place. */
-static uint32_t code_in(const struct interp_runtime *r, const struct activations *a,
-			const struct activation *one, uint32_t place, uint32_t *ret_off)
+static uint32_t code_in(const struct interp_learn_sample *s, const struct activation *one,
+			uint32_t place, uint32_t *ret_off)
 {
 	uint64_t value;
-	if (place == ACTIVATION_NO_PLACE || !activations_value(a, one, place, &value) ||
+	if (place == ACTIVATION_NO_PLACE || !activations_value(s->a, one, place, &value) ||
 	    !is_address(value))
 		return INTERP_NO_CODE;
-	return r->code_of(r->ctx, value, true, ret_off);
+	return s->r->code_of(s->r->ctx, value, true, ret_off);
 }
 
-void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
-		      const struct interp_chains *chains, const struct activations *a,
+void interp_learn_add(struct interp_learn *l, const struct interp_learn_sample *s,
 		      const struct activation *one, uint64_t frame, uint32_t code)
 {
+	const struct interp_runtime *r = s->r;
 	uint64_t value;
-	uint32_t own_off, own = code_in(r, a, one, l->instruction, &own_off);
+	uint32_t own_off, own = code_in(s, one, l->instruction, &own_off);
 	if (!l->place && !(l->place = calloc(ACTIVATION_PLACES, sizeof(*l->place))))
 		return;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
 		struct interp_learn_place *p = &l->place[i];
 		uint32_t off, found;
-		if (!activations_value(a, one, i, &value) || !is_address(value))
+		if (!activations_value(s->a, one, i, &value) || !is_address(value))
 			continue;
 		if (value == frame) {
 			p->n_frame++;
 			note_value(p->frame_values, value);
 		}
-		if (own != INTERP_NO_CODE && interp_chains_has(chains, own, value)) {
+		if (own != INTERP_NO_CODE && interp_chains_has(s->chains, own, value)) {
 			p->n_fits++;
 			note_value(p->fitting_values, value);
 		}
@@ -230,15 +231,32 @@ static struct interp_learn_call *call_at(struct interp_learn *l, uint64_t pc)
 	return l->call[slot];
 }
 
-/* How often a place has an instruction there; 0: too seldom.  Some keep what an earlier call has
- * left in them: they do not agree with the hints. */
+/* Some places keep what an earlier call has left in them.  That does not agree with the hints, but
+ * if readings are late, these seldom agree with the right place either: with eight functions that
+ * take turns, in one of eight cases.  But the right one has functions that are remembered to have
+ * had their frame where it is now. */
+static bool fits(const struct interp_learn_call *c, uint32_t place)
+{
+	return c->n_frames >= CALL_N_MIN && c->of[place].n_fits * 10u >= c->n_frames * 9u;
+}
+
+/* How often a place has an instruction there; 0: too seldom. */
 static uint32_t code_share(const struct interp_learn_call *c, uint32_t place)
 {
 	uint32_t n = c->of[place].n_code;
-	return n * 10u < c->n * 9u || c->of[place].n_agree * 8u < c->n_hints ? 0 : n;
+	bool is_right = fits(c, place) || c->of[place].n_agree * 8u >= c->n_hints;
+	return is_right && n * 10u >= c->n * 9u ? n : 0;
 }
 
-/* Among those that have one most often, that which changes most. */
+/* That of a place which changes most is the highest, after those that fit. */
+static uint32_t call_score(const struct interp_learn_call *c, uint32_t place)
+{
+	uint32_t n_values = (uint32_t)__builtin_popcountll(c->of[place].values);
+	uint32_t score = n_values * (CALL_N_MAX + 1) + c->of[place].n_agree;
+	return fits(c, place) ? score + (1u << 16) : score;
+}
+
+/* Among those that have an instruction most often. */
 static void choose_for_call(struct interp_learn_call *c)
 {
 	uint32_t best_score = 0, most = 0;
@@ -246,11 +264,8 @@ static void choose_for_call(struct interp_learn_call *c)
 	for (uint32_t i = 0; i < ACTIVATION_PLACES && c->n >= CALL_N_MIN; i++)
 		most = code_share(c, i) > most ? code_share(c, i) : most;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES && most; i++) {
-		if (code_share(c, i) * CALL_MOST < most * (CALL_MOST - 1))
-			continue;
-		uint32_t n_values = (uint32_t)__builtin_popcountll(c->of[i].values);
-		uint32_t score = n_values * (CALL_N_MAX + 1) + c->of[i].n_agree;
-		if (score <= best_score)
+		uint32_t score = call_score(c, i);
+		if (code_share(c, i) * CALL_MOST < most * (CALL_MOST - 1) || score <= best_score)
 			continue;
 		best_score = score;
 		c->place = i;
@@ -262,15 +277,18 @@ static void halve(struct interp_learn_call *c)
 {
 	c->n /= 2;
 	c->n_hints /= 2;
+	c->n_frames /= 2;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
 		c->of[i].n_code /= 2;
 		c->of[i].n_agree /= 2;
+		c->of[i].n_fits /= 2;
 	}
 }
 
-static void learn_call(struct interp_learn_call *c, const struct interp_runtime *r,
-		       const struct activations *a, const struct activation *one, uint32_t hint)
+static void learn_call(struct interp_learn_call *c, const struct interp_learn_sample *s,
+		       const struct activation *one, uint64_t frame, uint32_t hint)
 {
+	const struct interp_runtime *r = s->r;
 	uint64_t value;
 	uint32_t off;
 	if (c->n_seen++ > CALL_N_MAX && c->n_seen % CALL_SELDOM)
@@ -279,40 +297,73 @@ static void learn_call(struct interp_learn_call *c, const struct interp_runtime 
 		halve(c);
 	c->n++;
 	c->n_hints += hint != INTERP_NO_CODE;
+	c->n_frames += frame != 0;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
-		if (!activations_value(a, one, i, &value) || !is_address(value))
+		if (!activations_value(s->a, one, i, &value) || !is_address(value))
 			continue;
 		uint32_t code = r->code_of(r->ctx, value, false, &off);
 		if (code == INTERP_NO_CODE || !off)
 			continue;
 		c->of[i].n_code++;
 		c->of[i].n_agree += hint != INTERP_NO_CODE && r->is_shared(r->ctx, code, hint);
+		c->of[i].n_fits += frame && interp_chains_has(s->chains, code, frame);
 		c->of[i].values |= UINT64_C(1) << (hash_u64(value) & 63);
 	}
 	choose_for_call(c);
 }
 
-uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_runtime *r,
-			    const struct activations *a, const struct activation *one,
-			    uint32_t *ret_off)
+/* ---- answers ---------------------------------------------------------------------------- */
+
+/* The nearest call with a place, if it is near enough. */
+static const struct interp_learn_call *find_near(const struct interp_learn *l, uint64_t pc)
 {
-	uint32_t code = code_in(r, a, one, l->instruction, ret_off);
-	const struct interp_learn_call *c = find_call(l, one->pc);
-	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE || !c)
-		return code;
-	return code_in(r, a, one, c->place, ret_off);
+	const struct interp_learn_call *best = NULL;
+	uint64_t best_distance = CALL_NEAR;
+	for (uint32_t i = 0; l->call && i < CALLS; i++) {
+		const struct interp_learn_call *c = l->call[i];
+		if (!c || c->place == ACTIVATION_NO_PLACE)
+			continue;
+		uint64_t distance = c->pc < pc ? pc - c->pc : c->pc - pc;
+		if (distance >= best_distance)
+			continue;
+		best = c;
+		best_distance = distance;
+	}
+	return best;
 }
 
-uint32_t interp_learn_code(struct interp_learn *l, const struct interp_runtime *r,
-			   const struct activations *a, const struct activation *one,
-			   uint32_t hint, uint32_t *ret_off)
+/* What the place of a call says, and if that is not known, that of the nearest one, provided that it
+ * fits the frame. */
+static uint32_t code_at_call(const struct interp_learn *l, const struct interp_learn_sample *s,
+			     const struct activation *one, const struct interp_learn_call *c,
+			     uint64_t frame, uint32_t *ret_off)
 {
-	uint32_t code = code_in(r, a, one, l->instruction, ret_off);
+	if (c && c->place != ACTIVATION_NO_PLACE)
+		return code_in(s, one, c->place, ret_off);
+	c = frame ? find_near(l, one->pc) : NULL;
+	uint32_t code = c ? code_in(s, one, c->place, ret_off) : INTERP_NO_CODE;
+	return code != INTERP_NO_CODE && interp_chains_has(s->chains, code, frame) ?
+		code : INTERP_NO_CODE;
+}
+
+uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_learn_sample *s,
+			    const struct activation *one, uint64_t frame, uint32_t *ret_off)
+{
+	uint32_t code = code_in(s, one, l->instruction, ret_off);
+	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE)
+		return code;
+	return code_at_call(l, s, one, find_call(l, one->pc), frame, ret_off);
+}
+
+uint32_t interp_learn_code(struct interp_learn *l, const struct interp_learn_sample *s,
+			   const struct activation *one, uint64_t frame, uint32_t hint,
+			   uint32_t *ret_off)
+{
+	uint32_t code = code_in(s, one, l->instruction, ret_off);
 	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE)
 		return code;
 	struct interp_learn_call *c = call_at(l, one->pc);
-	if (!c)
-		return INTERP_NO_CODE;
-	learn_call(c, r, a, one, hint);
-	return code_in(r, a, one, c->place, ret_off);
+	if (c)
+		learn_call(c, s, one, frame, hint);
+	return code_at_call(l, s, one, c, frame, ret_off);
 }

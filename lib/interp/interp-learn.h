@@ -25,9 +25,10 @@ struct interp_learn_place {
 /* A call from the loop where the instruction is elsewhere. */
 struct interp_learn_call {
 	uint64_t pc;
-	uint32_t n, n_hints, place;     /* n: halved now and then */
+	uint32_t n, place;              /* n: halved now and then */
+	uint32_t n_hints, n_frames;     /* of n: those with a hint, and with a known frame */
 	uint32_t n_seen;
-	struct { uint64_t values; uint8_t n_code, n_agree; } of[ACTIVATION_PLACES];
+	struct { uint64_t values; uint8_t n_code, n_agree, n_fits; } of[ACTIVATION_PLACES];
 };
 
 struct interp_learn {
@@ -44,21 +45,26 @@ void interp_learn_done(struct interp_learn *l);
 /* Is more to be learned from activations? */
 bool interp_learn_goes_on(const struct interp_learn *l);
 
+/* A sample, and what is remembered. */
+struct interp_learn_sample {
+	const struct interp_runtime *r;
+	const struct interp_chains *chains;
+	const struct activations *a;
+};
+
 /* The innermost activation of a sample, which was taken just before the innermost function's frame
- * was at that address and executed that code.  chains: what is remembered. */
-void interp_learn_add(struct interp_learn *l, const struct interp_runtime *r,
-		      const struct interp_chains *chains, const struct activations *a,
+ * was at that address and executed that code. */
+void interp_learn_add(struct interp_learn *l, const struct interp_learn_sample *s,
 		      const struct activation *one, uint64_t frame, uint32_t code);
 
-/* The function that an activation executes.  hint: what is there when memory is read, or
- * INTERP_NO_CODE.  INTERP_NO_CODE: it is unknown. */
-uint32_t interp_learn_code(struct interp_learn *l, const struct interp_runtime *r,
-			   const struct activations *a, const struct activation *one,
-			   uint32_t hint, uint32_t *ret_off);
+/* The function that an activation executes.  frame: what its place has, or 0.  hint: what is there
+ * when memory is read, or INTERP_NO_CODE.  INTERP_NO_CODE: it is unknown. */
+uint32_t interp_learn_code(struct interp_learn *l, const struct interp_learn_sample *s,
+			   const struct activation *one, uint64_t frame, uint32_t hint,
+			   uint32_t *ret_off);
 
 /* The same of an earlier sample, by what is known now. */
-uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_runtime *r,
-			    const struct activations *a, const struct activation *one,
-			    uint32_t *ret_off);
+uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_learn_sample *s,
+			    const struct activation *one, uint64_t frame, uint32_t *ret_off);
 
 #endif

@@ -70,6 +70,7 @@ static bool find_frame(const struct interp_chain *c, uint64_t frame, size_t *at)
 static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 		       const struct activations *of, bool is_again)
 {
+	const struct interp_learn_sample from = { r, &s->chains, of };
 	s->part.n = 0;
 	for (size_t i = 0; i < of->v.n; i++) {
 		const struct activation *a = &of->v.v[i];
@@ -82,8 +83,9 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 			p.frame = 0;
 		bool is_there = p.frame && find_frame(s->chain, p.frame, &at);
 		uint32_t hint = is_there ? s->chain->link.v[at].code : INTERP_NO_CODE;
-		p.code = is_again ? interp_learn_known(&s->learn, r, of, a, &p.off) :
-				    interp_learn_code(&s->learn, r, of, a, hint, &p.off);
+		p.code = is_again ?
+			interp_learn_known(&s->learn, &from, a, p.frame, &p.off) :
+			interp_learn_code(&s->learn, &from, a, p.frame, hint, &p.off);
 		if (!VEC_PUSH(&s->part, p))
 			return false;
 	}
@@ -347,7 +349,8 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	s->chain = &read->chain;
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
 	if (interp_learn_goes_on(&s->learn) && lag_ns < LEARN_NS && read->has_innermost)
-		interp_learn_add(&s->learn, r, &s->chains, &s->activations,
+		interp_learn_add(&s->learn,
+				 &(struct interp_learn_sample){ r, &s->chains, &s->activations },
 				 &s->activations.v.v[0], s->chain->link.v[0].at,
 				 s->chain->link.v[0].code);
 	if (!list_parts(s, r, &s->activations, false))
