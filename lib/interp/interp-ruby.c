@@ -1,12 +1,15 @@
 /*
  * The Ruby functions of a process.  The loop (vm_exec_core) is a local function without a name in
- * stripped files; it is the largest one that the exported rb_vm_exec calls.
+ * stripped files; it is the largest one that rb_vm_exec calls.  From Ruby 3.3 on, that is not
+ * exported either, but no other function has jumps like those of the loop.  Nor is the variable with
+ * the VM, but an exported function begins by reading it.
  */
 
 #include "interp/interp-vm.h"
 
 #include "agg/labels.h"
 #include "base/err.h"
+#include "symbolize/cfi/cfi.h"
 #include "symbolize/runtime/ruby-glue.h"
 #include "symbolize/runtime/ruby-program.h"
 #include "symbolize/runtime/runtime-loop.h"
@@ -14,7 +17,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { SYMBOL_VERSION, SYMBOL_VM, SYMBOL_EXEC };
+enum { SYMBOL_VERSION, SYMBOL_VM, SYMBOL_EXEC, SYMBOL_DURING_GC };
+
+#define CODE_BYTES 16u
 
 struct ruby {
 	struct interp_vm vm;
@@ -43,7 +48,7 @@ static bool frames(struct interp_vm *vm, struct runtime_pages *pages, uint64_t a
 {
 	const struct ruby *r = (const struct ruby *)vm;
 	const struct ruby_stack s = { at, at ? r->stack.end : 0 };
-	return ruby_program_frames(pages, &s, ret);
+	return ruby_program_frames(&r->program, pages, &s, ret);
 }
 
 static bool code_of_frame(struct interp_vm *vm, struct runtime_pages *pages, uint64_t at,
@@ -55,12 +60,12 @@ static bool code_of_frame(struct interp_vm *vm, struct runtime_pages *pages, uin
 
 static bool key(struct interp_vm *vm, uint64_t code, struct runtime_function_key *ret)
 {
-	return ruby_function_key(&vm->base.pages, code, ret);
+	return ruby_function_key(&((struct ruby *)vm)->program, &vm->base.pages, code, ret);
 }
 
 static bool function(struct interp_vm *vm, uint64_t code, struct runtime_function *ret)
 {
-	return ruby_function_read(&vm->base.pages, code, ret);
+	return ruby_function_read(&((struct ruby *)vm)->program, &vm->base.pages, code, ret);
 }
 
 static const struct interp_vm_ops ops = {
@@ -88,23 +93,55 @@ static int explain(enum ruby_program_result result, const struct ruby *r, struct
 		return 0;
 	case RUBY_PROGRAM_UNREADABLE:
 		return interp_language_unreadable(&r->vm.base, e);
+	case RUBY_PROGRAM_STARTING:
+		return -EAGAIN;
+	case RUBY_PROGRAM_NO_VM:
+		return err_set(e, ENOTSUP, "the variables of Ruby %s are not found",
+			       r->program.version);
+	case RUBY_PROGRAM_MISFIT:
+		return err_set(e, ENOTSUP, "the threads of Ruby %s are not as in other builds",
+			       r->program.version);
 	case RUBY_PROGRAM_UNSUPPORTED:
 		break;
 	}
-	return err_set(e, ENOTSUP, "Ruby %s is not supported; %s is", r->program.version,
+	return err_set(e, ENOTSUP, "Ruby %s is not supported; %s are", r->program.version,
 		       RUBY_SUPPORTED);
+}
+
+/* The variable with the address of the VM, in the process; 0: it is not known. */
+static uint64_t find_vm(struct ruby *r, const struct interp_place *at)
+{
+	uint8_t code[CODE_BYTES];
+	bool is_indirect;
+	uint64_t vm = at->symbol[SYMBOL_VM].vaddr, from = at->symbol[SYMBOL_DURING_GC].vaddr;
+	if (vm)
+		return vm + at->bias;
+	if (!from || !ruby_layout_vm(code, cfi_read_code(at->cfi, from, code, sizeof(code)), from,
+				     &vm, &is_indirect))
+		return 0;
+	vm += at->bias;
+	if (is_indirect && !runtime_pages_read(&r->vm.base.pages, vm, &vm, sizeof(vm)))
+		return 0;
+	return vm;
+}
+
+static void find_loop(struct ruby *r, const struct interp_place *at)
+{
+	const struct runtime_symbol *exec = &at->symbol[SYMBOL_EXEC];
+	runtime_loop_find_callee(&r->loop, at->cfi, exec->vaddr, exec->n_bytes);
+	if (!r->loop.n)
+		runtime_loop_find_threaded(&r->loop, at->cfi);
 }
 
 static int open_ruby(struct interp_process *base, const struct interp_place *at, struct err *e)
 {
 	struct ruby *r = (struct ruby *)base;
-	const struct runtime_symbol *exec = &at->symbol[SYMBOL_EXEC];
-	uint64_t vm = at->symbol[SYMBOL_VM].vaddr;
-	int code = explain(ruby_program_open(&base->pages, at->symbol[SYMBOL_VERSION].vaddr +
-					     at->bias, vm ? vm + at->bias : 0, &r->program), r, e);
+	uint64_t version = at->symbol[SYMBOL_VERSION].vaddr + at->bias;
+	int code = explain(ruby_program_open(&base->pages, version, find_vm(r, at), &r->program),
+			   r, e);
 	if (code < 0)
 		return code;
-	runtime_loop_find_callee(&r->loop, at->cfi, exec->vaddr, exec->n_bytes);
+	find_loop(r, at);
 	if (!r->loop.n)
 		return err_set(e, ENOTSUP, "the loop of Ruby %s is not found", r->program.version);
 	base->interp.is_loop = is_loop;
@@ -120,6 +157,7 @@ const struct interp_language interp_ruby = {
 		[SYMBOL_VERSION] = { "ruby_version", .is_needed = true },
 		[SYMBOL_VM] = { "ruby_current_vm_ptr" },
 		[SYMBOL_EXEC] = { "rb_vm_exec", .is_function = true },
+		[SYMBOL_DURING_GC] = { "rb_during_gc", .is_function = true, .is_needed = true },
 	},
 	.n_bytes = sizeof(struct ruby),
 	.open = open_ruby, .close = interp_vm_close, .read = interp_vm_read,

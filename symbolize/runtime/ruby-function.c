@@ -42,22 +42,23 @@ static bool read_body(struct runtime_pages *pages, uint64_t at, struct body *ret
 	       runtime_pages_read(pages, body, ret->bytes, sizeof(ret->bytes));
 }
 
-bool ruby_function_key(struct runtime_pages *pages, uint64_t at, struct runtime_function_key *ret)
+bool ruby_function_key(const struct ruby_program *p, struct runtime_pages *pages, uint64_t at,
+		       struct runtime_function_key *ret)
 {
+	const struct ruby_layout *l = p->layout;
 	struct body b;
 	if (!read_body(pages, at, &b))
 		return false;
 	*ret = (struct runtime_function_key){ {
 		word_at(&b, RUBY_BODY_CODE), word_at(&b, 0), word_at(&b, RUBY_BODY_PATH),
 		word_at(&b, RUBY_BODY_LABEL), word_at(&b, RUBY_BODY_FIRST_LINE),
-		word_at(&b, RUBY_BODY_INFO), word_at(&b, RUBY_BODY_INFO_SIZE),
-		word_at(&b, RUBY_BODY_INFO_INDEX),
+		word_at(&b, l->info), word_at(&b, l->info_size), word_at(&b, l->info_index),
 	} };
 	return true;
 }
 
 /* A String's text; false: it is no String. */
-static bool read_text(struct runtime_pages *pages, uint64_t at,
+static bool read_text(const struct ruby_layout *l, struct runtime_pages *pages, uint64_t at,
 		      char ret[RUNTIME_FUNCTION_TEXT_BYTES])
 {
 	char raw[TEXT_BYTES_MAX];
@@ -65,8 +66,12 @@ static bool read_text(struct runtime_pages *pages, uint64_t at,
 	if (at % 8 != 0 || !read_word(pages, at, &flags) || TYPE(flags) != TYPE_STRING)
 		return false;
 	n = EMBEDDED_BYTES(flags);
-	if ((flags & FLAG_OWN) && (!read_word(pages, at + RUBY_STRING_TEXT, &n) ||
-				   !read_word(pages, at + RUBY_STRING_TEXT + 8, &text)))
+	if ((l->has_string_length || (flags & FLAG_OWN)) &&
+	    !read_word(pages, at + RUBY_STRING_TEXT, &n))
+		return false;
+	if (l->has_string_length)
+		text += 8;
+	if ((flags & FLAG_OWN) && !read_word(pages, at + RUBY_STRING_TEXT + 8, &text))
 		return false;
 	n = n < sizeof(raw) ? n : sizeof(raw);
 	if (!runtime_pages_read(pages, text, raw, n))
@@ -76,17 +81,17 @@ static bool read_text(struct runtime_pages *pages, uint64_t at,
 }
 
 /* That of a path, which may be an Array with its absolute form. */
-static bool read_path(struct runtime_pages *pages, uint64_t at,
+static bool read_path(const struct ruby_layout *l, struct runtime_pages *pages, uint64_t at,
 		      char ret[RUNTIME_FUNCTION_TEXT_BYTES])
 {
 	uint64_t flags, items = at + RUBY_ARRAY_ITEMS;
 	if (at % 8 != 0 || !read_word(pages, at, &flags))
 		return false;
 	if (TYPE(flags) != TYPE_ARRAY)
-		return read_text(pages, at, ret);
+		return read_text(l, pages, at, ret);
 	if (!(flags & FLAG_OWN) && !read_word(pages, at + RUBY_ARRAY_ITEMS + 16, &items))
 		return false;
-	return read_word(pages, items, &at) && read_text(pages, at, ret);
+	return read_word(pages, items, &at) && read_text(l, pages, at, ret);
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -123,33 +128,35 @@ static bool find_entry(struct runtime_pages *pages, uint64_t index, uint32_t pos
 	return true;
 }
 
-static bool read_line(struct runtime_pages *pages, const struct body *b, uint32_t position,
-		      uint32_t *ret)
+static bool read_line(const struct ruby_layout *l, struct runtime_pages *pages,
+		      const struct body *b, uint32_t position, uint32_t *ret)
 {
-	uint32_t n = (uint32_t)word_at(b, RUBY_BODY_INFO_SIZE);
+	uint32_t n = (uint32_t)word_at(b, l->info_size);
 	uint64_t entry = 1;
 	*ret = 0;
-	if (n > 1 && !find_entry(pages, word_at(b, RUBY_BODY_INFO_INDEX), position, &entry))
+	if (n > 1 && !find_entry(pages, word_at(b, l->info_index), position, &entry))
 		return false;
 	return !n || !entry || entry > n ||
-	       runtime_pages_read(pages, word_at(b, RUBY_BODY_INFO) +
+	       runtime_pages_read(pages, word_at(b, l->info) +
 				  (entry - 1) * RUBY_INFO_BYTES, ret, sizeof(*ret));
 }
 
-static void read_lines(struct runtime_pages *pages, const struct body *b, uint32_t n,
-		       struct runtime_function_lines *ret)
+static void read_lines(const struct ruby_layout *l, struct runtime_pages *pages,
+		       const struct body *b, uint32_t n, struct runtime_function_lines *ret)
 {
 	n = n < RUNTIME_FUNCTION_LINES_MAX ? n : RUNTIME_FUNCTION_LINES_MAX;
 	ret->line = calloc(n, sizeof(*ret->line));
 	ret->bytes = RUBY_WORD_BYTES;
-	while (ret->line && ret->n < n && read_line(pages, b, ret->n, &ret->line[ret->n]))
+	while (ret->line && ret->n < n && read_line(l, pages, b, ret->n, &ret->line[ret->n]))
 		ret->n++;
 	uint32_t *all = reallocarray(ret->line, ret->n + 1u, sizeof(*ret->line));
 	ret->line = all ? all : ret->line;
 }
 
-bool ruby_function_read(struct runtime_pages *pages, uint64_t at, struct runtime_function *ret)
+bool ruby_function_read(const struct ruby_program *p, struct runtime_pages *pages, uint64_t at,
+			struct runtime_function *ret)
 {
+	const struct ruby_layout *l = p->layout;
 	struct body b;
 	*ret = (struct runtime_function){ .first_line = 0 };
 	if (!read_body(pages, at, &b))
@@ -157,11 +164,11 @@ bool ruby_function_read(struct runtime_pages *pages, uint64_t at, struct runtime
 	uint32_t n = (uint32_t)(word_at(&b, 0) >> 32);
 	ret->start = word_at(&b, RUBY_BODY_CODE);
 	ret->n_bytes = (uint64_t)n * RUBY_WORD_BYTES;
-	ret->first_line = (uint32_t)(word_at(&b, RUBY_BODY_FIRST_LINE) >> 1);
+	ret->first_line = (uint32_t)(word_at(&b, RUBY_BODY_FIRST_LINE) >> l->has_number_objects);
 	if (!n || ret->start % 8 != 0 ||
-	    !read_text(pages, word_at(&b, RUBY_BODY_LABEL), ret->name) ||
-	    !read_path(pages, word_at(&b, RUBY_BODY_PATH), ret->file))
+	    !read_text(l, pages, word_at(&b, RUBY_BODY_LABEL), ret->name) ||
+	    !read_path(l, pages, word_at(&b, RUBY_BODY_PATH), ret->file))
 		return false;
-	read_lines(pages, &b, n, &ret->lines);
+	read_lines(l, pages, &b, n, &ret->lines);
 	return true;
 }

@@ -22,6 +22,21 @@ static bool read_word(struct runtime_pages *pages, uint64_t at, uint64_t *ret)
 	return runtime_pages_read(pages, at, ret, sizeof(*ret));
 }
 
+/* A thread refers to its context, and the context to its thread. */
+static enum ruby_program_result prove(const struct ruby_program *p, struct runtime_pages *pages)
+{
+	uint64_t vm, ractor, thread, ec, back;
+	if (!read_word(pages, p->vm, &vm))
+		return RUBY_PROGRAM_UNREADABLE;
+	if (!vm || !read_word(pages, vm + RUBY_VM_MAIN_RACTOR, &ractor) || !ractor ||
+	    !read_word(pages, ractor + p->layout->ractor_threads, &thread) || !thread ||
+	    thread == ractor + p->layout->ractor_threads)
+		return RUBY_PROGRAM_STARTING;
+	return read_word(pages, thread + p->layout->thread_ec, &ec) &&
+	       read_word(pages, ec + RUBY_EC_THREAD, &back) && back == thread ?
+		RUBY_PROGRAM_OK : RUBY_PROGRAM_MISFIT;
+}
+
 enum ruby_program_result ruby_program_open(struct runtime_pages *pages, uint64_t version,
 					   uint64_t vm, struct ruby_program *ret)
 {
@@ -33,26 +48,32 @@ enum ruby_program_result ruby_program_open(struct runtime_pages *pages, uint64_t
 	for (char *v = ret->version; *v; v++)
 		if (*v < ' ' || *v > '~')
 			*v = '?';
-	bool is_known = strncmp(ret->version, RUBY_SUPPORTED ".", strlen(RUBY_SUPPORTED) + 1) == 0;
-	return is_known && vm ? RUBY_PROGRAM_OK : RUBY_PROGRAM_UNSUPPORTED;
+	ret->layout = ruby_layout_find(ret->version);
+	if (!ret->layout)
+		return RUBY_PROGRAM_UNSUPPORTED;
+	return vm ? prove(ret, pages) : RUBY_PROGRAM_NO_VM;
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-static bool has_tid(struct runtime_pages *pages, uint64_t thread, uint32_t tid)
+static bool has_tid(const struct ruby_layout *l, struct runtime_pages *pages, uint64_t thread,
+		    uint32_t tid)
 {
-	uint64_t pthread;
+	uint64_t pthread, native = thread;
 	uint32_t own;
-	if (runtime_pages_read(pages, thread + RUBY_THREAD_TID, &own, sizeof(own)) && own == tid)
+	if (l->thread_native && !read_word(pages, thread + l->thread_native, &native))
+		return false;
+	if (runtime_pages_read(pages, native + l->native_tid, &own, sizeof(own)) && own == tid)
 		return true;
-	return read_word(pages, thread + RUBY_THREAD_PTHREAD, &pthread) &&
+	return read_word(pages, native + l->native_pthread, &pthread) &&
 	       runtime_pages_read(pages, pthread + GLIBC_TID_OFF, &own, sizeof(own)) && own == tid;
 }
 
-static bool read_stack(struct runtime_pages *pages, uint64_t thread, struct ruby_stack *ret)
+static bool read_stack(const struct ruby_layout *l, struct runtime_pages *pages, uint64_t thread,
+		       struct ruby_stack *ret)
 {
 	uint64_t ec, stack, n;
-	if (!read_word(pages, thread + RUBY_THREAD_EC, &ec) ||
+	if (!read_word(pages, thread + l->thread_ec, &ec) ||
 	    !read_word(pages, ec + RUBY_EC_STACK, &stack) ||
 	    !read_word(pages, ec + RUBY_EC_STACK + 8, &n) ||
 	    !read_word(pages, ec + RUBY_EC_FRAME, &ret->at))
@@ -69,14 +90,14 @@ bool ruby_program_stack(const struct ruby_program *p, struct runtime_pages *page
 	*ret_is_known = false;
 	if (!read_word(pages, p->vm, &vm) || !read_word(pages, vm + RUBY_VM_MAIN_RACTOR, &ractor))
 		return false;
-	head = ractor + RUBY_RACTOR_THREADS;
+	head = ractor + p->layout->ractor_threads;
 	if (!read_word(pages, head, &thread))
 		return false;
 	for (size_t i = 0; thread != head && i < THREADS_MAX; i++) {
 		if (!runtime_cycle_is_next(&cycle, thread))
 			return false;
-		if (has_tid(pages, thread, tid))
-			return read_stack(pages, thread, ret);
+		if (has_tid(p->layout, pages, thread, tid))
+			return read_stack(p->layout, pages, thread, ret);
 		if (!read_word(pages, thread, &thread))
 			return false;
 	}
@@ -98,17 +119,18 @@ bool ruby_program_code(struct runtime_pages *pages, uint64_t at, uint64_t *ret)
 	return read_word(pages, at + RUBY_FRAME_ISEQ, ret);
 }
 
-bool ruby_program_frames(struct runtime_pages *pages, const struct ruby_stack *s,
-			 struct runtime_frames *ret)
+bool ruby_program_frames(const struct ruby_program *p, struct runtime_pages *pages,
+			 const struct ruby_stack *s, struct runtime_frames *ret)
 {
-	uint8_t frame[RUBY_FRAME_BYTES];
+	const size_t n_bytes = p->layout->frame_bytes;
+	uint8_t frame[RUBY_FRAME_BYTES_MAX];
 	uint64_t at = s->at, flags;
 	ret->v.n = ret->ends.n = 0;
 	ret->is_whole = false;
 	/* the outermost frame is not executed (vm_backtrace.c) */
-	for (; at < s->end && s->end - at >= 2 * RUBY_FRAME_BYTES; at += RUBY_FRAME_BYTES) {
+	for (; at < s->end && s->end - at >= 2 * n_bytes; at += n_bytes) {
 		if (ret->v.n == RUNTIME_FRAMES_MAX ||
-		    !runtime_pages_read(pages, at, frame, sizeof(frame)))
+		    !runtime_pages_read(pages, at, frame, n_bytes))
 			return true;
 		const struct runtime_frame f = {
 			at, word_at(frame, RUBY_FRAME_ISEQ), word_at(frame, RUBY_FRAME_PC),

@@ -110,3 +110,64 @@ void runtime_loop_find_callee(struct runtime_loop *ret, struct cfi *c, uint64_t 
 	if (largest.start)
 		runtime_loop_find(ret, c, largest.start, largest.n_bytes);
 }
+
+/* ---- threaded code ------------------------------------------------------------------------- */
+
+/* Loops have some 70; no other function of Ruby's has more than one. */
+#define THREADED_MIN 16u
+#define PIECE_BYTES (64u << 10)
+
+struct threaded {
+	struct cfi *c;
+	struct cfi_fde fde, best;       /* that of the last jump */
+	uint32_t n, n_best;             /* jumps in them */
+};
+
+static void take_jump(struct threaded *t, uint64_t vaddr)
+{
+	uint32_t off;
+	bool is_debug;
+	if (vaddr - t->fde.start >= t->fde.n_bytes) {
+		t->n = 0;
+		if (cfi_find_fde(t->c, vaddr, &t->fde, &off, &is_debug) != CFI_FOUND)
+			t->fde = (struct cfi_fde){ .n_bytes = 0 };
+	}
+	if (!t->fde.n_bytes || t->fde.n_bytes > PART_BYTES_MAX || ++t->n <= t->n_best)
+		return;
+	t->n_best = t->n;
+	t->best = t->fde;
+}
+
+/* jmp *disp(%r8 to %r15) */
+static bool is_jump(const uint8_t *code)
+{
+	return code[0] == 0x41 && code[1] == 0xff && (code[2] & 0x38) == 0x20 &&
+	       code[2] >> 6 != 3;
+}
+
+/* Jumps across the end of a piece are left out. */
+static void take_section(struct threaded *t, const struct cfi_place *text)
+{
+	uint8_t *piece = malloc(PIECE_BYTES);
+	for (uint64_t done = 0; piece && done < text->n_bytes; done += PIECE_BYTES) {
+		uint64_t left = text->n_bytes - done;
+		size_t n = cfi_read_code(t->c, text->vaddr + done, piece,
+					 left < PIECE_BYTES ? (size_t)left : PIECE_BYTES);
+		for (size_t i = 0; i + 3 <= n; i++)
+			if (is_jump(piece + i))
+				take_jump(t, text->vaddr + done + i);
+	}
+	free(piece);
+}
+
+void runtime_loop_find_threaded(struct runtime_loop *ret, struct cfi *c)
+{
+	struct threaded t = { .c = c };
+	struct cfi_place text;
+	ret->n = 0;
+	if (c->arch != &arch_x86_64 || !cfi_find_section(c, ".text", &text))
+		return;
+	take_section(&t, &text);
+	if (t.n_best >= THREADED_MIN)
+		runtime_loop_find(ret, c, t.best.start, t.best.n_bytes);
+}

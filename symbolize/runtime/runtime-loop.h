@@ -25,6 +25,10 @@ void runtime_loop_find(struct runtime_loop *ret, struct cfi *c, uint64_t start, 
 void runtime_loop_find_callee(struct runtime_loop *ret, struct cfi *c, uint64_t caller,
 			      uint64_t n_bytes);
 
+/* The loop is the function with the most jumps to addresses that are in memory: each instruction of
+ * threaded code ends by jumping to the next one's code.  Reads all code of the file. */
+void runtime_loop_find_threaded(struct runtime_loop *ret, struct cfi *c);
+
 /* Is that vaddr in the loop? */
 bool runtime_loop_has(const struct runtime_loop *l, uint64_t vaddr);
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Ruby functions in samples of threads that run, in waits and in snapshots: Ruby 3.1; other versions are refused.
+# Ruby functions in samples of threads that run, in waits and in snapshots: Ruby 3.1 to 3.4; other versions are
+# refused.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need ruby
@@ -9,10 +10,10 @@ version=$(ruby -e 'puts RUBY_VERSION')
 start_ready ruby --disable=gems "$P/rbgrammar.rb" 800
 
 case $version in
-3.1.*) ;;
+3.[1234].*) ;;
 *)
 	record_pid refused.pb.gz 1
-	like out "Ruby $version is not supported; 3.1 is" 'another version is refused'
+	like out "Ruby $version is not supported; 3.1 to 3.4 are" 'another version is refused'
 	finish
 	exit
 	;;
@@ -32,7 +33,7 @@ profile 'only: and one native function at most' only.pb.gz "label_share('rb::sta
 for option in interpreter=none runtime-names=off; do
 	record_pid none.pb.gz 0.5 "--$option"
 	profile "$option: native stacks" none.pb.gz "not any(n.startswith('rb::') for n in names)" \
-		"anywhere('^rb_vm_exec\$') > 0.9" "labels('rb::stack') <= {None}"
+		"anywhere(r'^(rb_vm_exec|ruby_run_node|libruby.*|0x.*|\\[.*)\$') > 0.9" "labels('rb::stack') <= {None}"
 done
 kill -KILL "$pid"
 
@@ -40,7 +41,7 @@ start_ready ruby --disable=gems "$P/rbwaits.rb" own.json
 all_sleep() {
 	[ "$(cat "/proc/$pid/task/"*/status | grep -c '^State:.*sleeping')" = "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" ]
 }
-wait_for 60 grep -Eq 'poll|^0$' "/proc/$pid/wchan"
+wait_for 60 grep -Eq 'poll|futex|^0$' "/proc/$pid/wchan"
 wait_for 60 all_sleep
 run "$CPROF" snapshot -p "$pid" --json
 check 'all functions of threads that wait, with files and lines' \
