@@ -138,7 +138,7 @@ bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint6
 	if (!process || !e)
 		return false;
 	if (!e->samples && (e->samples = malloc(sizeof(*e->samples))))
-		interp_samples_init(e->samples);
+		interp_samples_init(e->samples, interp_process_runtime(process));
 	ret->runtime = interp_process_runtime(process);
 	ret->code = interp_process_code(process);
 	ret->samples = e->samples;

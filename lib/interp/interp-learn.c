@@ -28,11 +28,10 @@
 #define CALL_MOST 32u            /* as often as the best one, except in one of so many */
 #define CALL_NEAR 96u            /* bytes of code in which a slot is mostly used for the same */
 
-void interp_learn_init(struct interp_learn *l)
+void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r)
 {
 	*l = (struct interp_learn){
-		.instruction = ACTIVATION_NO_PLACE, .frame = ACTIVATION_NO_PLACE,
-		.n_next = FIRST_N,
+		.instruction = r->instruction_place, .frame = r->frame_place, .n_next = FIRST_N,
 	};
 }
 
@@ -49,7 +48,6 @@ void interp_learn_done(struct interp_learn *l)
 	free(l->place);
 	forget_calls(l);
 	free(l->call);
-	interp_learn_init(l);
 }
 
 bool interp_learn_goes_on(const struct interp_learn *l)
@@ -129,7 +127,7 @@ static void forget_fitting(struct interp_learn *l)
 	}
 }
 
-static void choose(struct interp_learn *l)
+static void choose(struct interp_learn *l, const struct interp_runtime *r)
 {
 	uint64_t best = 0;
 	uint32_t before = l->instruction;
@@ -141,6 +139,8 @@ static void choose(struct interp_learn *l)
 		best = score;
 		l->instruction = i;
 	}
+	if (l->instruction == ACTIVATION_NO_PLACE)
+		l->instruction = r->instruction_place;
 	if (l->instruction != before) {
 		forget_fitting(l);
 		forget_calls(l);
@@ -148,6 +148,8 @@ static void choose(struct interp_learn *l)
 	l->frame = best_frame(l, fitting_score);
 	if (l->frame == ACTIVATION_NO_PLACE)
 		l->frame = best_frame(l, frame_score);
+	if (l->frame == ACTIVATION_NO_PLACE)
+		l->frame = r->frame_place;
 }
 
 /* What is in that place. */
@@ -196,7 +198,7 @@ void interp_learn_add(struct interp_learn *l, const struct interp_learn_sample *
 	if (++l->n < l->n_next)
 		return;
 	l->n_next += l->n_next / 2;
-	choose(l);
+	choose(l, r);
 }
 
 /* ---- calls ------------------------------------------------------------------------------ */

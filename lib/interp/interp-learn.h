@@ -39,7 +39,8 @@ struct interp_learn {
 	struct interp_learn_place *place;
 	struct interp_learn_call **call;        /* by pc; NULL: free */
 };
-void interp_learn_init(struct interp_learn *l);
+/* Begins with the places that r says. */
+void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r);
 void interp_learn_done(struct interp_learn *l);
 
 /* Is more to be learned from activations? */

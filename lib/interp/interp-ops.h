@@ -45,7 +45,11 @@ struct interp_runtime {
 	void *ctx;
 	char name[32];                  /* "python 3.11.2" */
 	const char *label;              /* how sure its functions are: "py::stack" */
+	const char *lock_label;         /* has it the lock: "py::gil"; NULL with is_lock_wait */
 	bool has_single_frames;         /* an activation executes one function, without callers */
+	/* Where its sources say that the loop keeps them (activations.h), if the compiler can do that;
+	 * ACTIVATION_NO_PLACE: nowhere.  With frame_place, a function may be met by its frame. */
+	uint32_t instruction_place, frame_place;
 	/* A drain begins: memory that was read is read again.  Returns the epoch. */
 	uint32_t (*renew)(void *ctx, uint64_t now_ns);
 	/* What was read of threads and frames is read again. */

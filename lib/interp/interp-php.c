@@ -8,6 +8,8 @@
 
 #include "agg/labels.h"
 #include "base/err.h"
+#include "symbolize/arch/arch.h"
+#include "symbolize/cfi/cfi.h"
 #include "symbolize/runtime/php-glue.h"
 #include "symbolize/runtime/php-program.h"
 #include "symbolize/runtime/runtime-loop.h"
@@ -16,6 +18,8 @@
 #include <stdio.h>
 
 enum { SYMBOL_LOOP, SYMBOL_MODULES, SYMBOL_GLOBALS };
+
+enum { R14 = 14, R15 = 15 };           /* of x86-64, as DWARF numbers them */
 
 struct php {
 	struct interp_vm vm;
@@ -119,6 +123,11 @@ static int open_php(struct interp_process *base, const struct interp_place *at, 
 	base->interp.is_glue = is_glue;
 	p->tid = interp_language_tid(base, base->pid);
 	interp_vm_init(&p->vm, &ops, "php::", LABEL_PHP_STACK);
+	/* the global register variables of zend_execute.c */
+	if (at->cfi->arch == &arch_x86_64) {
+		base->ops.instruction_place = R15;
+		base->ops.frame_place = R14;
+	}
 	snprintf(base->ops.name, sizeof(base->ops.name), "php %s", p->program.version);
 	return 0;
 }

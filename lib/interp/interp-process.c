@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "base/path.h"
 #include "base/remotemem.h"
+#include "interp/activations.h"
 #include "interp/interp-language.h"
 #include "proc/memoryrights.h"
 #include "proc/procs.h"
@@ -137,7 +138,10 @@ static void init(struct interp_process *p, const struct interp_tables *t, uint32
 		.tid = host_live_thread(t->host, pid), .start = from->start,
 		.memory = { .read = read_memory, .ctx = p },
 		.interp = { .dso = from->at.dso->id, .bias = from->at.bias, .ctx = p },
-		.ops = { .ctx = p, .unknown = interp_language_unknown },
+		.ops = {
+			.ctx = p, .unknown = interp_language_unknown,
+			.instruction_place = ACTIVATION_NO_PLACE, .frame_place = ACTIVATION_NO_PLACE,
+		},
 	};
 	runtime_pages_init(&p->pages, &p->memory, PAGES_MAX);
 	static const struct symdebug_place no_debug_files = { .host = NULL };

@@ -19,6 +19,8 @@
 
 enum { SYMBOL_VERSION, SYMBOL_VM, SYMBOL_EXEC, SYMBOL_DURING_GC };
 
+enum { R14 = 14, R15 = 15 };           /* of x86-64, as DWARF numbers them */
+
 #define CODE_BYTES 16u
 
 struct ruby {
@@ -147,6 +149,9 @@ static int open_ruby(struct interp_process *base, const struct interp_place *at,
 	base->interp.is_loop = is_loop;
 	base->interp.is_glue = is_glue;
 	interp_vm_init(&r->vm, &ops, "rb::", LABEL_RUBY_STACK);
+	/* the register variables of vm_exec.c */
+	base->ops.instruction_place = R14;
+	base->ops.frame_place = R15;
 	snprintf(base->ops.name, sizeof(base->ops.name), "ruby %s", r->program.version);
 	return 0;
 }

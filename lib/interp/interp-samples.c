@@ -25,10 +25,10 @@ struct interp_samples_part {
 	enum interp_quality quality;
 };
 
-void interp_samples_init(struct interp_samples *s)
+void interp_samples_init(struct interp_samples *s, const struct interp_runtime *r)
 {
 	*s = (struct interp_samples){ .epoch = 0 };
-	interp_learn_init(&s->learn);
+	interp_learn_init(&s->learn, r);
 }
 
 void interp_samples_done(struct interp_samples *s)
@@ -86,6 +86,11 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 		p.code = is_again ?
 			interp_learn_known(&s->learn, &from, a, p.frame, &p.off) :
 			interp_learn_code(&s->learn, &from, a, p.frame, hint, &p.off);
+		/* its frame mostly says later, too, which function it is */
+		if (p.code == INTERP_NO_CODE && !is_again && p.frame &&
+		    r->frame_place != ACTIVATION_NO_PLACE &&
+		    r->code_of_frame(r->ctx, p.frame) != INTERP_NO_CODE)
+			p.code = interp_learn_known(&s->learn, &from, a, p.frame, &p.off);
 		if (!VEC_PUSH(&s->part, p))
 			return false;
 	}
@@ -120,14 +125,15 @@ static bool leads_on(const struct interp_samples *s, const struct interp_runtime
 }
 
 /* The callers of part i, whose innermost function is at index `at` of the chain.  Returns the index
- * of the next activation, or `at` if they do not fit. */
+ * of the next activation, or `at` if they do not fit.  Without an instruction, the function is what
+ * was read early. */
 static size_t take_part(struct interp_samples *s, const struct interp_runtime *r, size_t i,
-			size_t at, bool is_whole)
+			size_t at, bool is_whole, bool is_early)
 {
 	struct interp_samples_part *p = &s->part.v[i];
 	const struct interp_link *inner = &s->chain->link.v[at];
 	size_t end;
-	if (p->code != INTERP_NO_CODE && !r->is_shared(r->ctx, p->code, inner->code))
+	if (p->code == INTERP_NO_CODE ? !is_early : !r->is_shared(r->ctx, p->code, inner->code))
 		return at;
 	p->off = p->code == INTERP_NO_CODE ? inner->off : p->off;
 	p->code = inner->code;
@@ -147,7 +153,8 @@ static void tell_apart(const struct interp_runtime *r, struct interp_samples_par
 		p->code = code;
 }
 
-static void read_callers(struct interp_samples *s, const struct interp_runtime *r, bool is_whole)
+static void read_callers(struct interp_samples *s, const struct interp_runtime *r, bool is_whole,
+			 bool is_early)
 {
 	size_t at = 0;
 	for (size_t i = 0; i < s->part.n; i++) {
@@ -156,7 +163,7 @@ static void read_callers(struct interp_samples *s, const struct interp_runtime *
 			tell_apart(r, p);
 		bool is_next = i > 0 && s->part.v[i - 1].is_read && at < s->chain->link.n;
 		if (p->frame ? find_frame(s->chain, p->frame, &at) : is_next)
-			at = take_part(s, r, i, at, is_whole);
+			at = take_part(s, r, i, at, is_whole, is_early);
 	}
 }
 
@@ -355,8 +362,9 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 				 s->chain->link.v[0].code);
 	if (!list_parts(s, r, &s->activations, false))
 		return INTERP_QUALITY_UNKNOWN;
-	read_callers(s, r, n->is_whole);
-	return decide(s, r, lag_ns < EARLY_NS, lag_ns > LATE_NS) ?
+	bool is_early = lag_ns < EARLY_NS;
+	read_callers(s, r, n->is_whole, is_early);
+	return decide(s, r, is_early, lag_ns > LATE_NS) ?
 		add_all(s, r, n->is_whole, ret) : INTERP_QUALITY_UNKNOWN;
 }
 
@@ -420,6 +428,6 @@ enum interp_quality interp_samples_again(struct interp_samples *s, const struct 
 	s->chain = &s->unread;
 	if (k->head.n ? !list_heads_again(s, k) : !list_parts(s, r, &k->activations, true))
 		return INTERP_QUALITY_UNKNOWN;
-	read_callers(s, r, true);
+	read_callers(s, r, true, false);
 	return decide(s, r, false, true) ? add_all(s, r, true, ret) : INTERP_QUALITY_UNKNOWN;
 }

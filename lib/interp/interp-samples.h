@@ -44,7 +44,7 @@ struct interp_samples {
 	VEC(struct interp_samples_part) part;
 	VEC(struct interp_base_head) head;      /* of the parts */
 };
-void interp_samples_init(struct interp_samples *s);
+void interp_samples_init(struct interp_samples *s, const struct interp_runtime *r);
 void interp_samples_done(struct interp_samples *s);
 
 /* A sample whose stack has at least one activation. */

@@ -57,7 +57,7 @@ static void start(void)
 	};
 	functions_init(&functions, &t, &strings, &labels, INTERP_AUTO);
 	functions.kept.budget = &budget;
-	interp_samples_init(&samples);
+	interp_samples_init(&samples, &interptable);
 	code.dso = dso_table_add(&dsos, &key, "/python")->id;
 	native = stacks_add(&stacks, STACKS_EMPTY,
 			    frames_add(&frame_table, code.dso, LOOP, false), false);

@@ -84,6 +84,7 @@ static uint32_t n_replaced(void *ctx)
 
 const struct interp_runtime interptable = {
 	.label = "table::stack",
+	.instruction_place = ACTIVATION_NO_PLACE, .frame_place = ACTIVATION_NO_PLACE,
 	.renew = renew, .forget = forget, .use_second = use_second, .code_of = code_of,
 	.is_shared = is_shared, .line = line, .chain = chain,
 	.innermost = innermost, .frame = frame, .unknown = unknown, .n_replaced = n_replaced,

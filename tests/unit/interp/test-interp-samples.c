@@ -33,7 +33,7 @@ static void learn_late(void)
 {
 	static const char *const stacks[] = { "0123", "0124", "015", "0" };
 	struct interp_samples slow;
-	interp_samples_init(&slow);
+	interp_samples_init(&slow, &interptable);
 	for (uint32_t i = 0; i < 400; i++) {
 		const char *functions = stacks[i % 4];
 		size_t depth = strlen(functions) - 1;
@@ -48,7 +48,7 @@ static void learn_late(void)
 static void learn_large(void)
 {
 	struct interp_samples large;
-	interp_samples_init(&large);
+	interp_samples_init(&large, &interptable);
 	interptable_is_large = true;
 	interptable_learn(&large, &frames);
 	interptable_is_large = false;
@@ -57,10 +57,33 @@ static void learn_large(void)
 	interp_samples_done(&large);
 }
 
+/* At a call, the instruction is elsewhere, and readings always find another function. */
+static void learn_call(void)
+{
+	static const char *const stacks[] = { "0123", "0124", "015", "0" };
+	enum interp_quality q = INTERP_QUALITY_UNKNOWN;
+	struct interp_samples calls;
+	interp_samples_init(&calls, &interptable);
+	for (uint32_t i = 0; i < 200; i++) {
+		size_t depth = strlen(stacks[i % 4]) - 1;
+		interptable_execute(stacks[i % 4]);
+		interptable_sample(&calls, &frames, (uint32_t)(stacks[i % 4][depth] - '0'),
+				   2 + i % 30 * 2, depth, 1000);
+	}
+	interptable_is_calling = true;
+	interptable_execute("0124");
+	for (uint32_t i = 0; i < 8; i++)
+		q = interptable_sample(&calls, &frames, 3, 10 + i % 6 * 8, 3, LATE);
+	interptable_is_calling = false;
+	tap_int(q, INTERP_QUALITY_REMEMBERED, "a slot with functions that have had their frame there");
+	tap_str(text(), "0 1 2 3 ", "its function, and not that of the reading");
+	interp_samples_done(&calls);
+}
+
 int main(void)
 {
 	struct interp_kept kept;
-	interp_samples_init(&samples);
+	interp_samples_init(&samples, &interptable);
 	interptable_execute("0123");
 	tap_int(sample(3, 10, 3, LATE), INTERP_QUALITY_UNKNOWN, "nothing is known at first");
 	tap_ok(interp_samples_keep(&samples, &interptable, &kept), "such a sample can be kept");
@@ -103,9 +126,11 @@ int main(void)
 	interptable_execute("0126");
 	tap_int(sample(CODES, 10, 3, 1000), INTERP_QUALITY_EXACT,
 		"no instruction: the function that is read at once");
+	tap_int(sample(CODES, 10, 3, LATE), INTERP_QUALITY_UNKNOWN, "not what is read later");
 	interp_samples_done(&samples);
 	learn_late();
 	learn_large();
+	learn_call();
 	interp_frames_done(&frames);
 	return tap_done();
 }
