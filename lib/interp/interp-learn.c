@@ -334,8 +334,8 @@ static const struct interp_learn_call *find_near(const struct interp_learn *l, u
 	return best;
 }
 
-/* What the place of a call says, and if that is not known, that of the nearest one, provided that it
- * fits the frame. */
+/* What the place of a call says, and if that is not known, that of the nearest one, provided that
+ * it fits the frame. */
 static uint32_t code_at_call(const struct interp_learn *l, const struct interp_learn_sample *s,
 			     const struct activation *one, const struct interp_learn_call *c,
 			     uint64_t frame, uint32_t *ret_off)

@@ -47,8 +47,8 @@ struct interp_runtime {
 	const char *label;              /* how sure its functions are: "py::stack" */
 	const char *lock_label;         /* has it the lock: "py::gil"; NULL with is_lock_wait */
 	bool has_single_frames;         /* an activation executes one function, without callers */
-	/* Where its sources say that the loop keeps them (activations.h), if the compiler can do that;
-	 * ACTIVATION_NO_PLACE: nowhere.  With frame_place, a function may be met by its frame. */
+	/* Where its sources say that the loop keeps them (activations.h), if the compiler can do
+	 * that; ACTIVATION_NO_PLACE: nowhere.  With frame_place, functions may be met by frames. */
 	uint32_t instruction_place, frame_place;
 	/* A drain begins: memory that was read is read again.  Returns the epoch. */
 	uint32_t (*renew)(void *ctx, uint64_t now_ns);

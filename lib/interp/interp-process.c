@@ -140,7 +140,8 @@ static void init(struct interp_process *p, const struct interp_tables *t, uint32
 		.interp = { .dso = from->at.dso->id, .bias = from->at.bias, .ctx = p },
 		.ops = {
 			.ctx = p, .unknown = interp_language_unknown,
-			.instruction_place = ACTIVATION_NO_PLACE, .frame_place = ACTIVATION_NO_PLACE,
+			.instruction_place = ACTIVATION_NO_PLACE,
+			.frame_place = ACTIVATION_NO_PLACE,
 		},
 	};
 	runtime_pages_init(&p->pages, &p->memory, PAGES_MAX);

@@ -1,8 +1,8 @@
 /*
  * The Ruby functions of a process.  The loop (vm_exec_core) is a local function without a name in
  * stripped files; it is the largest one that rb_vm_exec calls.  From Ruby 3.3 on, that is not
- * exported either, but no other function has jumps like those of the loop.  Nor is the variable with
- * the VM, but an exported function begins by reading it.
+ * exported either, but no other function has jumps like those of the loop.  Nor is the variable
+ * with the VM, but an exported function begins by reading it.
  */
 
 #include "interp/interp-vm.h"

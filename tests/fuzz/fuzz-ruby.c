@@ -27,7 +27,8 @@ static void read_all(struct runtime_pages *pages, const struct ruby_program *p)
 	struct runtime_frames f = { 0 };
 	struct ruby_stack s;
 	bool is_known;
-	if (ruby_program_stack(p, pages, 7, &s, &is_known) && ruby_program_frames(p, pages, &s, &f)) {
+	if (ruby_program_stack(p, pages, 7, &s, &is_known) &&
+	    ruby_program_frames(p, pages, &s, &f)) {
 		runtimecheck_frames(&f, RUNTIME_FRAMES_MAX);
 		for (size_t i = 0; i < f.v.n && i < 8; i++)
 			read_function(pages, p, f.v.v[i].code);
@@ -47,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ruby_program_open(&pages, BASE + 8, BASE, &p);
 	if (!memchr(p.version, 0, sizeof(p.version)))
 		abort();
-	/* also what has failed the proof, and versions that are not there */
+	/* also if the proof has failed, or the version is unknown */
 	if (!p.layout)
 		p.layout = ruby_layout_find(data[size - 1] & 1 ? "3.1.0" : "3.3.0");
 	p.vm = BASE;

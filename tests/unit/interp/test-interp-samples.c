@@ -75,7 +75,8 @@ static void learn_call(void)
 	for (uint32_t i = 0; i < 8; i++)
 		q = interptable_sample(&calls, &frames, 3, 10 + i % 6 * 8, 3, LATE);
 	interptable_is_calling = false;
-	tap_int(q, INTERP_QUALITY_REMEMBERED, "a slot with functions that have had their frame there");
+	tap_int(q, INTERP_QUALITY_REMEMBERED,
+		"a slot with functions that have had their frame there");
 	tap_str(text(), "0 1 2 3 ", "its function, and not that of the reading");
 	interp_samples_done(&calls);
 }

@@ -218,9 +218,9 @@ static void test_threads(void)
 	gomemory_put(&memory, native + l->native_tid, &tid, 4);
 	runtime_pages_forget(&pages);
 	tap_ok(ruby_program_stack(&program, &pages, TID, &s, &is_known) && s.at == at, "a thread");
-	tap_ok(ruby_program_frames(&program, &pages, &s, &f) && f.is_whole && f.v.n == 2 && f.ends.n == 1 &&
-	       f.v.v[0].code == b && f.v.v[1].code == a && f.ends.v[0] == 2,
-	       "its functions, without those of C and the outermost frame");
+	tap_ok(ruby_program_frames(&program, &pages, &s, &f) && f.is_whole && f.v.n == 2 &&
+	       f.ends.n == 1 && f.v.v[0].code == b && f.v.v[1].code == a &&
+	       f.ends.v[0] == 2, "its functions, without those of C and the outermost frame");
 	tap_ok(!ruby_program_stack(&program, &pages, 1, &s, &is_known) && is_known, "no thread");
 	gomemory_word(&memory, thread, idle);
 	runtime_pages_forget(&pages);
