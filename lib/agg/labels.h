@@ -26,6 +26,9 @@ struct label {
 #define LABEL_PHP_STACK "php::stack"
 #define LABEL_RUBY_STACK "rb::stack"
 
+/* Has the thread Python's global lock: held, waiting? */
+#define LABEL_PYTHON_LOCK "py::gil"
+
 struct labels {
 	struct budget *budget;
 	struct label *v;       /* all sets' labels back to back */

@@ -132,6 +132,24 @@ static int find_loops(struct functions *f, const struct interp_code *code,
 	return n;
 }
 
+/* In other functions of the interpreter, a thread may have released the lock. */
+static enum functions_lock lock_of(const struct functions *f, const struct interp_code *code,
+				   const struct stack_walk *w, uint32_t node)
+{
+	while (node != STACKS_EMPTY &&
+	       w->frames->v[w->stacks->v[node].frame].dso == w->kernel_dso)
+		node = w->stacks->v[node].parent;
+	if (code->is_lock_wait && f->is_loop.n && f->is_loop.v[0])
+		return FUNCTIONS_LOCK_HELD;
+	for (size_t i = 0; code->is_lock_wait && i < f->is_loop.n && !f->is_loop.v[i]; i++) {
+		const struct frame *frame = &w->frames->v[w->stacks->v[node].frame];
+		if (frame->dso == code->dso && code->is_lock_wait(code->ctx, frame->vaddr))
+			return FUNCTIONS_LOCK_WAITED_FOR;
+		node = w->stacks->v[node].parent;
+	}
+	return FUNCTIONS_LOCK_UNKNOWN;
+}
+
 /* Keeps the sample whose functions are not known, for the moment when it has been counted. */
 static void keep(struct functions *f, const struct functions_seen *s, const struct record *r,
 		 enum interp_quality q, uint32_t native, uint32_t labels)
@@ -180,20 +198,43 @@ uint32_t functions_label(struct strtab *strings, struct labels *l, uint32_t labe
 	return set == LABELS_NONE ? labels : labels_join(l, labels, set);
 }
 
-/* Most samples of a thread have the same labels. */
-static uint32_t with_quality(struct functions *f, uint32_t labels, const char *key,
+static void forget_labels(struct functions *f)
+{
+	for (int i = 0; i < FUNCTIONS_LOCKS; i++) {
+		f->last_labels.locked[i] = LABELS_NONE;
+		for (int k = 0; k < INTERP_QUALITIES; k++)
+			f->last_labels.set[i][k] = LABELS_NONE;
+	}
+}
+
+/* labels with the state of the lock.  Most samples of a thread have the same labels. */
+static uint32_t with_lock(struct functions *f, uint32_t labels, const struct interp_runtime *r,
+			  enum functions_lock lock)
+{
+	static const char *const name[FUNCTIONS_LOCKS] = {
+		[FUNCTIONS_LOCK_HELD] = "held", [FUNCTIONS_LOCK_WAITED_FOR] = "waiting",
+	};
+	if (f->last_labels.labels != labels || f->last_labels.key != r->label) {
+		f->last_labels.labels = labels;
+		f->last_labels.key = r->label;
+		forget_labels(f);
+	}
+	uint32_t *set = &f->last_labels.locked[lock];
+	if (*set == LABELS_NONE)
+		*set = lock == FUNCTIONS_LOCK_UNKNOWN ? labels :
+			functions_label(f->strings, f->labels, labels, r->lock_label, name[lock]);
+	return *set;
+}
+
+/* The same with the quality as well; after with_lock. */
+static uint32_t with_quality(struct functions *f, enum functions_lock lock,
 			     enum interp_quality q)
 {
-	if (f->last_labels.labels != labels || f->last_labels.key != key) {
-		f->last_labels.labels = labels;
-		f->last_labels.key = key;
-		for (int i = 0; i < INTERP_QUALITIES; i++)
-			f->last_labels.set[i] = LABELS_NONE;
-	}
-	if (f->last_labels.set[q] == LABELS_NONE)
-		f->last_labels.set[q] = functions_label(f->strings, f->labels, labels,
-							key, quality_name[q]);
-	return f->last_labels.set[q];
+	uint32_t *set = &f->last_labels.set[lock][q];
+	if (*set == LABELS_NONE)
+		*set = functions_label(f->strings, f->labels, f->last_labels.locked[lock],
+				       f->last_labels.key, quality_name[q]);
+	return *set;
 }
 
 static void note(struct functions *f, const struct record *r, enum interp_quality q,
@@ -224,9 +265,13 @@ bool functions_place(struct functions *f, struct stack_walk *w, struct procs_pro
 	if (n == 0)
 		return false;
 	enum interp_quality q = INTERP_QUALITY_UNKNOWN;
+	enum functions_lock lock = FUNCTIONS_LOCK_UNKNOWN;
+	if (n > 0)
+		lock = lock_of(f, s->program.code, w, *stack);
+	*labels = with_lock(f, *labels, s->program.runtime, lock);
 	if (n > 0 && f->free_ns < begin_ns + ADVANCE_NS)
 		q = place(f, s, w, p, r, stack, *labels);
-	*labels = with_quality(f, *labels, s->program.runtime->label, q);
+	*labels = with_quality(f, lock, q);
 	note(f, r, q, begin_ns);
 	return q != INTERP_QUALITY_UNKNOWN;
 }

@@ -27,6 +27,14 @@ struct functions_stats {
 
 #define FUNCTIONS_SEEN 64u
 
+/* What a thread has of the lock that it must hold to execute functions. */
+enum functions_lock {
+	FUNCTIONS_LOCK_UNKNOWN,
+	FUNCTIONS_LOCK_HELD,            /* it is in the interpreter's loop itself */
+	FUNCTIONS_LOCK_WAITED_FOR,
+	FUNCTIONS_LOCKS
+};
+
 struct functions {
 	enum interp_mode mode;          /* INTERP_NONE: nothing is read */
 	struct interp_cache cache;
@@ -50,7 +58,7 @@ struct functions {
 	} seen[FUNCTIONS_SEEN];
 	struct {
 		const char *key;
-		uint32_t labels, set[INTERP_QUALITIES];
+		uint32_t labels, locked[FUNCTIONS_LOCKS], set[FUNCTIONS_LOCKS][INTERP_QUALITIES];
 	} last_labels;
 };
 

@@ -161,5 +161,6 @@ void interp_python_set_runtime(struct python *p)
 	r->innermost = innermost;
 	r->frame = frame;
 	r->label = LABEL_PYTHON_STACK;
+	r->lock_label = LABEL_PYTHON_LOCK;
 	snprintf(r->name, sizeof(r->name), "python %s", p->program.version);
 }

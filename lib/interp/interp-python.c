@@ -11,7 +11,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { SYMBOL_RUNTIME, SYMBOL_CODE_TYPE, SYMBOL_LOOP, SYMBOL_VERSION };
+enum {
+	SYMBOL_RUNTIME, SYMBOL_CODE_TYPE, SYMBOL_LOOP, SYMBOL_VERSION, SYMBOL_RESTORE,
+};
 
 /* ---- programs ------------------------------------------------------------------------------ */
 
@@ -24,6 +26,12 @@ static bool is_loop(void *ctx, uint64_t vaddr)
 static bool is_glue(void *ctx, uint64_t vaddr)
 {
 	return interp_language_is_glue(ctx, vaddr, python_glue_is);
+}
+
+static bool is_lock_wait(void *ctx, uint64_t vaddr)
+{
+	const struct python *p = ctx;
+	return vaddr >= p->program.take_lock.start && vaddr < p->program.take_lock.end;
 }
 
 static int explain(enum python_program_result r, const struct python *p, struct err *e)
@@ -52,6 +60,7 @@ static int open_python(struct interp_process *base, const struct interp_place *a
 		.runtime = s[SYMBOL_RUNTIME].vaddr, .code_type = s[SYMBOL_CODE_TYPE].vaddr,
 		.loop = s[SYMBOL_LOOP].vaddr, .n_loop_bytes = s[SYMBOL_LOOP].n_bytes,
 		.version = s[SYMBOL_VERSION].vaddr,
+		.restore = s[SYMBOL_RESTORE].vaddr, .n_restore_bytes = s[SYMBOL_RESTORE].n_bytes,
 	};
 	int r = explain(python_program_open(&places, &p->program), p, e);
 	if (r < 0)
@@ -61,6 +70,7 @@ static int open_python(struct interp_process *base, const struct interp_place *a
 			       "_PyEval_EvalFrameDefault");
 	base->interp.is_loop = is_loop;
 	base->interp.is_glue = is_glue;
+	base->interp.is_lock_wait = is_lock_wait;
 	runtime_pages_init(&p->frame_pages, &base->memory, 0);
 	p->codes.pages = &base->pages;
 	p->codes.vfuncs = base->t.vfuncs;
@@ -140,6 +150,7 @@ const struct interp_language interp_python = {
 		[SYMBOL_CODE_TYPE] = { "PyCode_Type", .is_needed = true },
 		[SYMBOL_LOOP] = { "_PyEval_EvalFrameDefault", .is_function = true },
 		[SYMBOL_VERSION] = { "Py_Version" },
+		[SYMBOL_RESTORE] = { "PyEval_RestoreThread", .is_function = true },
 	},
 	.n_bytes = sizeof(struct python),
 	.open = open_python, .close = close_python, .read = read_thread,

@@ -52,6 +52,9 @@ struct interp_code {
 	bool (*is_loop)(void *ctx, uint64_t vaddr);
 	/* Does the code only pass calls on, so that between two activations it says nothing? */
 	bool (*is_glue)(void *ctx, uint64_t vaddr);
+	/* Is it the code that waits for the lock that a thread must hold to execute functions?
+	 * NULL: there is no such lock, or it is not known. */
+	bool (*is_lock_wait)(void *ctx, uint64_t vaddr);
 };
 
 enum interp_found {

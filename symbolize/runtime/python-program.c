@@ -61,6 +61,25 @@ static enum python_program_result find_layout(const struct python_places *from,
 						       PYTHON_PROGRAM_UNSUPPORTED;
 }
 
+/* ---- the global lock ----------------------------------------------------------------------- */
+
+/* take_gil() has 490 to 1160 bytes; no other function that is called on the way has 400. */
+#define TAKE_BYTES_MIN 400u
+#define TAKE_BYTES_MAX 4096u
+#define HOPS 2u
+
+/* It has no symbol in stripped files, and its callers are mostly inlined; but PyEval_RestoreThread
+ * is exported and calls it, from 3.13 on by way of _PyThreadState_Attach. */
+static void find_lock(const struct python_places *from, struct python_program *ret)
+{
+	struct runtime_range r = { from->restore, from->restore + from->n_restore_bytes };
+	for (unsigned int i = 0; i < HOPS && r.end - r.start < TAKE_BYTES_MIN; i++)
+		if (!runtime_loop_callee(from->cfi, r.start, r.end - r.start, &r))
+			return;
+	if (r.end - r.start >= TAKE_BYTES_MIN && r.end - r.start <= TAKE_BYTES_MAX)
+		ret->take_lock = r;
+}
+
 enum python_program_result python_program_open(const struct python_places *from,
 					       struct python_program *ret)
 {
@@ -72,7 +91,9 @@ enum python_program_result python_program_open(const struct python_places *from,
 	if (r == PYTHON_PROGRAM_OK && ret->layout.thread_native_id == PYTHON_LAYOUT_NONE &&
 	    from->cfi->arch != &arch_x86_64)
 		return PYTHON_PROGRAM_UNSUPPORTED;
-	if (r == PYTHON_PROGRAM_OK)
-		runtime_loop_find(&ret->loop, from->cfi, from->loop, from->n_loop_bytes);
+	if (r != PYTHON_PROGRAM_OK)
+		return r;
+	runtime_loop_find(&ret->loop, from->cfi, from->loop, from->n_loop_bytes);
+	find_lock(from, ret);
 	return r;
 }

@@ -22,6 +22,7 @@ struct python_places {
 	uint64_t code_type;             /* PyCode_Type */
 	uint64_t version;               /* Py_Version (3.11); 0: there is none */
 	uint64_t loop, n_loop_bytes;    /* _PyEval_EvalFrameDefault */
+	uint64_t restore, n_restore_bytes;      /* PyEval_RestoreThread; 0: there is none */
 };
 
 #define PYTHON_VERSION_BYTES 16u
@@ -31,6 +32,7 @@ struct python_program {
 	struct python_layout layout;
 	uint64_t runtime, code_type;            /* addresses in the process */
 	struct runtime_loop loop;
+	struct runtime_range take_lock;         /* vaddr: what waits for the global lock; or 0 */
 };
 
 enum python_program_result {

@@ -91,11 +91,9 @@ static void take_callee(struct cfi *c, uint64_t target, struct cfi_fde *largest)
 		*largest = fde;
 }
 
-void runtime_loop_find_callee(struct runtime_loop *ret, struct cfi *c, uint64_t caller,
-			      uint64_t n_bytes)
+static void take_callees(struct cfi *c, uint64_t caller, uint64_t n_bytes, bool has_jumps,
+			 struct cfi_fde *largest)
 {
-	struct cfi_fde largest = { .n_bytes = LOOP_BYTES_MIN };
-	ret->n = 0;
 	if (!caller || n_bytes > PART_BYTES_MAX || c->arch != &arch_x86_64)
 		return;
 	uint8_t *code = malloc(n_bytes + 1);
@@ -103,12 +101,29 @@ void runtime_loop_find_callee(struct runtime_loop *ret, struct cfi *c, uint64_t 
 	for (size_t i = 0; i + 5 <= n; i++) {
 		int32_t to;
 		memcpy(&to, code + i + 1, sizeof(to));
-		if (code[i] == 0xe8)
-			take_callee(c, caller + i + 5 + (uint64_t)(int64_t)to, &largest);
+		if (code[i] == 0xe8 || (has_jumps && code[i] == 0xe9))
+			take_callee(c, caller + i + 5 + (uint64_t)(int64_t)to, largest);
 	}
 	free(code);
+}
+
+void runtime_loop_find_callee(struct runtime_loop *ret, struct cfi *c, uint64_t caller,
+			      uint64_t n_bytes)
+{
+	struct cfi_fde largest = { .n_bytes = LOOP_BYTES_MIN };
+	ret->n = 0;
+	take_callees(c, caller, n_bytes, false, &largest);
 	if (largest.start)
 		runtime_loop_find(ret, c, largest.start, largest.n_bytes);
+}
+
+bool runtime_loop_callee(struct cfi *c, uint64_t caller, uint64_t n_bytes,
+			 struct runtime_range *ret)
+{
+	struct cfi_fde largest = { .n_bytes = 0 };
+	take_callees(c, caller, n_bytes, true, &largest);
+	*ret = (struct runtime_range){ largest.start, largest.start + largest.n_bytes };
+	return largest.start;
 }
 
 /* ---- threaded code ------------------------------------------------------------------------- */

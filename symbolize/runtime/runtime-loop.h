@@ -25,6 +25,10 @@ void runtime_loop_find(struct runtime_loop *ret, struct cfi *c, uint64_t start, 
 void runtime_loop_find_callee(struct runtime_loop *ret, struct cfi *c, uint64_t caller,
 			      uint64_t n_bytes);
 
+/* The largest function that the one at a vaddr calls or jumps to.  False: it calls none. */
+bool runtime_loop_callee(struct cfi *c, uint64_t caller, uint64_t n_bytes,
+			 struct runtime_range *ret);
+
 /* The loop is the function with the most jumps to addresses that are in memory: each instruction of
  * threaded code ends by jumping to the next one's code.  Reads all code of the file. */
 void runtime_loop_find_threaded(struct runtime_loop *ret, struct cfi *c);

@@ -31,6 +31,28 @@ record_pid mixed.pb.gz 2 --interpreter=mixed
 profile 'mixed: the loop, too' mixed.pb.gz \
 	"through('^py::', '^_PyEval_EvalFrameDefault') > 0.5"
 
+profile 'the lock is held in the loop itself' a.pb.gz "label_share('py::gil', 'held') > 0.1" \
+	"labels('py::gil') <= {'held', None}" \
+	"all(any(n.startswith('py::') for n in r[0]) for r in rows if r[2].get('py::gil') == 'held' and r[2]['py::stack'] != 'unknown')"
+cat >lock.py <<'EOF'
+import os, threading
+def spin():
+    while True:
+        sum(k * 0.5 for k in range(1000))
+def read():
+    with open("/dev/zero", "rb", buffering=0) as f:
+        while True:
+            f.read(4096)
+for f in spin, read:
+    threading.Thread(target=f, daemon=True).start()
+print("ready", flush=True)
+threading.Event().wait()
+EOF
+start_ready "$PYTHON" lock.py
+run "$CPROF" record -e cs -c 1 --duration 1 -o lock.pb.gz -p "$pid"
+profile 'a switch in the function that waits for the lock' lock.pb.gz "label_share('py::gil', 'waiting') > 0.1"
+kill -KILL "$pid"
+
 start_ready "$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pymixed.py"
 record_pid calls.pb.gz 2
 profile 'functions that C calls have the right callers' calls.pb.gz \
