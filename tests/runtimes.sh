@@ -12,7 +12,7 @@ runtimes_prog=$CPROF_SOURCE_ROOT/tests/prog
 languages() {
 	echo python
 	command -v php >/dev/null && echo php
-	case $(ruby -e 'print RUBY_VERSION' 2>/dev/null) in 3.1.*) echo ruby ;; esac
+	case $(ruby -e 'print RUBY_VERSION' 2>/dev/null) in 3.[1234].*) echo ruby ;; esac
 	command -v java >/dev/null && echo java
 	command -v node >/dev/null && echo node
 }

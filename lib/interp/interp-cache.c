@@ -30,10 +30,54 @@ struct interp_cache_entry {
 	uint64_t seen_ns;               /* first by interp_cache_is_early; 0: not yet */
 };
 
+/* ---- what was learned of files ------------------------------------------------------------- */
+
+static struct interp_cache_file *find_file(const struct interp_cache *c, uint32_t serial)
+{
+	for (size_t i = 0; i < c->file.n; i++)
+		if (c->file.v[i].serial == serial)
+			return &c->file.v[i];
+	return NULL;
+}
+
+/* Short processes learn too little for themselves. */
+static void share(struct interp_cache *c, const struct interp_cache_entry *e)
+{
+	struct interp_learn *own = &e->samples->learn;
+	uint32_t serial = interp_process_file(e->process);
+	struct interp_cache_file *f = find_file(c, serial);
+	if (own->instruction == ACTIVATION_NO_PLACE || own->frame == ACTIVATION_NO_PLACE) {
+		if (f)
+			interp_learn_adopt(own, &f->learn);
+		return;
+	}
+	if (f || !interp_learn_is_known(own) ||
+	    !VEC_PUSH(&c->file, ((struct interp_cache_file){ .serial = serial })))
+		return;
+	interp_learn_init(&c->file.v[c->file.n - 1].learn, interp_process_runtime(e->process));
+	interp_learn_adopt(&c->file.v[c->file.n - 1].learn, own);
+}
+
+/* Later ones may take over all that a process has learned. */
+static void leave(struct interp_cache *c, struct interp_cache_entry *e)
+{
+	struct interp_cache_file *f = find_file(c, interp_process_file(e->process));
+	struct interp_learn *own = &e->samples->learn;
+	if (!f || !interp_learn_is_known(own) || own->n <= f->learn.n)
+		return;
+	struct interp_learn other = f->learn;
+	f->learn = *own;
+	*own = other;
+}
+
+/* ---- processes ----------------------------------------------------------------------------- */
+
 static void set_process(struct interp_cache *c, struct interp_cache_entry *e,
 		       struct interp_process *process)
 {
 	c->n_found -= e->process != NULL;
+	if (e->samples && e->process)
+		leave(c, e);
 	if (e->samples)
 		interp_samples_done(e->samples);
 	free(e->samples);
@@ -50,6 +94,9 @@ void interp_cache_done(struct interp_cache *c)
 		free(c->by_pid.item.v[i].value);
 	}
 	idmap_done(&c->by_pid);
+	for (size_t i = 0; i < c->file.n; i++)
+		interp_learn_done(&c->file.v[i].learn);
+	VEC_FREE(&c->file);
 	refused_done(&c->refused);
 }
 
@@ -139,6 +186,8 @@ bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint6
 		return false;
 	if (!e->samples && (e->samples = malloc(sizeof(*e->samples))))
 		interp_samples_init(e->samples, interp_process_runtime(process));
+	if (e->samples)
+		share(c, e);
 	ret->runtime = interp_process_runtime(process);
 	ret->code = interp_process_code(process);
 	ret->samples = e->samples;

@@ -20,6 +20,7 @@ struct interp_process {
 	uint32_t tid;                   /* a living thread of the process */
 	uint32_t pid, dso;              /* of its functions */
 	uint64_t start;                 /* of the mapping of its file */
+	uint32_t file;                  /* the serial of its DSO */
 	int code;                       /* why memory could not be read, -errno; 0: it could */
 	struct symelf elf;              /* names of native functions */
 	bool has_elf, is_other_namespace;

@@ -18,6 +18,8 @@
 
 #define FIRST_N 16u             /* activations before the first choice, */
 #define LAST_N 2048u            /* and before the last one */
+#define KNOWN_N 24u             /* before others may take the places over, */
+#define ADOPTED_N 256u          /* and before these choose their own ones */
 #define CODES_MIN 8u            /* samples with their function, before frames must fit it */
 #define REGISTER_WEIGHT 4u      /* against slots */
 #define CALLS 1024u             /* a power of two: loops have some hundreds */
@@ -48,6 +50,27 @@ void interp_learn_done(struct interp_learn *l)
 	free(l->place);
 	forget_calls(l);
 	free(l->call);
+}
+
+bool interp_learn_is_known(const struct interp_learn *l)
+{
+	return l->n >= KNOWN_N && l->instruction != ACTIVATION_NO_PLACE &&
+	       l->frame != ACTIVATION_NO_PLACE;
+}
+
+void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from)
+{
+	if (from->instruction == ACTIVATION_NO_PLACE || from->frame == ACTIVATION_NO_PLACE)
+		return;
+	l->instruction = from->instruction;
+	l->frame = from->frame;
+	l->n_next = ADOPTED_N;
+	forget_calls(l);
+	if (!from->call || (!l->call && !(l->call = calloc(CALLS, sizeof(*l->call)))))
+		return;
+	for (uint32_t i = 0; i < CALLS; i++)
+		if (from->call[i] && (l->call[i] = malloc(sizeof(*l->call[i]))))
+			*l->call[i] = *from->call[i];
 }
 
 bool interp_learn_goes_on(const struct interp_learn *l)
@@ -127,10 +150,10 @@ static void forget_fitting(struct interp_learn *l)
 	}
 }
 
-static void choose(struct interp_learn *l, const struct interp_runtime *r)
+static void choose(struct interp_learn *l)
 {
 	uint64_t best = 0;
-	uint32_t before = l->instruction;
+	uint32_t before = l->instruction, frame_before = l->frame;
 	l->instruction = ACTIVATION_NO_PLACE;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
 		uint64_t score = instruction_score(l, i);
@@ -140,7 +163,7 @@ static void choose(struct interp_learn *l, const struct interp_runtime *r)
 		l->instruction = i;
 	}
 	if (l->instruction == ACTIVATION_NO_PLACE)
-		l->instruction = r->instruction_place;
+		l->instruction = before;
 	if (l->instruction != before) {
 		forget_fitting(l);
 		forget_calls(l);
@@ -149,7 +172,7 @@ static void choose(struct interp_learn *l, const struct interp_runtime *r)
 	if (l->frame == ACTIVATION_NO_PLACE)
 		l->frame = best_frame(l, frame_score);
 	if (l->frame == ACTIVATION_NO_PLACE)
-		l->frame = r->frame_place;
+		l->frame = frame_before;
 }
 
 /* What is in that place. */
@@ -198,7 +221,7 @@ void interp_learn_add(struct interp_learn *l, const struct interp_learn_sample *
 	if (++l->n < l->n_next)
 		return;
 	l->n_next += l->n_next / 2;
-	choose(l, r);
+	choose(l);
 }
 
 /* ---- calls ------------------------------------------------------------------------------ */

@@ -43,6 +43,13 @@ struct interp_learn {
 void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r);
 void interp_learn_done(struct interp_learn *l);
 
+/* Is enough known for other processes of the same file? */
+bool interp_learn_is_known(const struct interp_learn *l);
+
+/* Takes over what was learned of the same file, if anything was: l knows nothing yet.  Later it is
+ * learned anew, from its own samples. */
+void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from);
+
 /* Is more to be learned from activations? */
 bool interp_learn_goes_on(const struct interp_learn *l);
 

@@ -136,6 +136,7 @@ static void init(struct interp_process *p, const struct interp_tables *t, uint32
 	*p = (struct interp_process){
 		.language = from->language, .t = *t, .pid = pid,
 		.tid = host_live_thread(t->host, pid), .start = from->start,
+		.file = from->at.dso->serial,
 		.memory = { .read = read_memory, .ctx = p },
 		.interp = { .dso = from->at.dso->id, .bias = from->at.bias, .ctx = p },
 		.ops = {
@@ -205,6 +206,11 @@ void interp_process_allow(struct interp_process *p, uint64_t n_pages)
 const char *interp_process_name(const struct interp_process *p)
 {
 	return p->ops.name;
+}
+
+uint32_t interp_process_file(const struct interp_process *p)
+{
+	return p->file;
 }
 
 const struct interp_code *interp_process_code(const struct interp_process *p)

@@ -81,6 +81,24 @@ static void learn_call(void)
 	interp_samples_done(&calls);
 }
 
+/* Another process of the same file. */
+static void adopt(void)
+{
+	struct interp_samples first, second;
+	interp_samples_init(&first, &interptable);
+	interp_samples_init(&second, &interptable);
+	tap_ok(!interp_learn_is_known(&first.learn), "nothing is known for other processes");
+	interptable_learn(&first, &frames);
+	tap_ok(interp_learn_is_known(&first.learn), "the places are");
+	interp_learn_adopt(&second.learn, &first.learn);
+	interp_samples_done(&first);
+	interptable_execute("0123");
+	tap_int(interptable_sample(&second, &frames, 3, 10, 3, 1000), INTERP_QUALITY_EXACT,
+		"the first sample of another process");
+	tap_str(text(), "0 1 2 3 ", "has its functions");
+	interp_samples_done(&second);
+}
+
 int main(void)
 {
 	struct interp_kept kept;
@@ -132,6 +150,7 @@ int main(void)
 	learn_late();
 	learn_large();
 	learn_call();
+	adopt();
 	interp_frames_done(&frames);
 	return tap_done();
 }
