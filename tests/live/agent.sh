@@ -61,7 +61,9 @@ background ./myservice 2 1000000
 mine=$pid
 start_agent
 wait_for 60 has_windows 3 || fail 'three windows are written'
-refused 1 'another cprof agent uses' 'a second recorder in the same spool' agent -c agent.conf
+run timeout 100 "$CPROF" agent -c agent.conf
+is "$status" 1 'a second recorder in the same spool: status 1'
+like err 'another cprof agent uses' 'and the reason'
 stop_agent
 is "$agent_status" 0 'SIGTERM: status 0'
 spool 'the spool is whole' 'lost["windows"] >= 4' 'lost["windows_failed"] == 0' 'lost["cpu_ns"] > 0'
