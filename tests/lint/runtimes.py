@@ -20,7 +20,7 @@ OTHER_MEANING = {
 # recorder and the labels of samples use them.  And what connects a runtime to lib/interp.
 OF_ONE_RUNTIME = ("lib/interp/interp-p", "lib/interp/interp-ruby", "lib/interp/pycodes", "lib/snapshot/go", "lib/proc/goprocess", "lib/labels/go",
                   "lib/recorder/kinds/kind-goroutines.c",
-                  "lib/recorder/kinds/kind-cpu-goroutines.c", "cmd/snapshot/snapshot-go")
+                  "lib/recorder/kinds/kind-cpu-tasks.c", "cmd/snapshot/snapshot-go")
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.S)
 
 

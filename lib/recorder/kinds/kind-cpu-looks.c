@@ -12,7 +12,7 @@
 #include "engine/engine-waits.h"
 #include "engine/waits-cut.h"
 #include "recorder/kinds/kind-cpu-functions.h"
-#include "recorder/kinds/kind-cpu-goroutines.h"
+#include "recorder/kinds/kind-cpu-tasks.h"
 #include "recorder/kinds/kind-cpu-polls.h"
 #include "source/record.h"
 
@@ -300,7 +300,7 @@ void kind_cpu_looks_drained(struct kind_session *k, struct engine *g)
 			     .start_cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) };
 	if (!w->look)
 		return;
-	kind_cpu_goroutines_drained(k, g);
+	kind_cpu_tasks_drained(k, g);
 	if (w->only_polls) {
 		if (w->polls)
 			kind_cpu_polls_drained(k, g);
@@ -331,12 +331,12 @@ int kind_cpu_looks_timeout_ms(const struct kind_session *k)
 	const struct kind_cpu_waits *w = &((const struct kind_cpu *)k->state)->waits;
 	if (w->only_polls)
 		return clock_sooner_ms(kind_cpu_polls_timeout_ms(k),
-				       kind_cpu_goroutines_timeout_ms(k));
+				       kind_cpu_tasks_timeout_ms(k));
 	uint64_t now_ns = clock_monotonic_ns();
 	int thin_ms = kind_cpu_thin_timeout_ms(k);
 	int ms = clock_sooner_ms(thin_ms, k->config->locks ? LOCKS_EVERY_MS : -1);
 	ms = clock_sooner_ms(ms, kind_cpu_functions_timeout_ms(k));
-	ms = clock_sooner_ms(ms, kind_cpu_goroutines_timeout_ms(k));
+	ms = clock_sooner_ms(ms, kind_cpu_tasks_timeout_ms(k));
 	bool has_partial = w->partial_ns && now_ns < w->partial_ns + PARTIAL_NS;
 	if (!w->can_look)
 		return ms;

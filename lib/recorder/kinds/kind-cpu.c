@@ -14,7 +14,7 @@
 #include "recorder/allprocs.h"
 #include "recorder/coverage.h"
 #include "recorder/kinds/kind-cpu-functions.h"
-#include "recorder/kinds/kind-cpu-goroutines.h"
+#include "recorder/kinds/kind-cpu-tasks.h"
 #include "recorder/kinds/kind-cpu-polls.h"
 #include "recorder/kinds/targetswitch.h"
 #include "source/live/live.h"
@@ -418,7 +418,7 @@ void kind_cpu_close(struct kind_session *k)
 	free(c->waits.look);
 	kind_cpu_polls_free(c->waits.polls);
 	kind_cpu_functions_free(c->waits.functions);
-	kind_cpu_goroutines_free(k);
+	kind_cpu_tasks_free(k);
 	free(c);
 	k->state = NULL;
 }

@@ -30,7 +30,7 @@ struct kind_cpu_thin {
 	uint64_t until_ns;              /* of the present burst or pause */
 };
 
-struct kind_alloc; struct kind_cpu_functions; struct kind_cpu_goroutines; struct procs_thread;
+struct kind_alloc; struct kind_cpu_functions; struct kind_cpu_tasks; struct procs_thread;
 
 struct kind_cpu_waits {
 	uint32_t event;                 /* the one with records of switches */
@@ -49,7 +49,7 @@ struct kind_cpu_waits {
 	int notice_ms;
 	struct owntid owntid;
 	struct kind_cpu_functions *functions;  /* NULL: not needed yet */
-	struct kind_cpu_goroutines *goroutines;  /* likewise */
+	struct kind_cpu_tasks *tasks;  /* likewise */
 	uint64_t n_partial, partial_ns; /* waits with a cut stack, and the time of the last one */
 	uint64_t n_switches, active_ns; /* the same of records of switches */
 };

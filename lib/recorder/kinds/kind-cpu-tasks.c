@@ -8,7 +8,7 @@
  * again.
  */
 
-#include "recorder/kinds/kind-cpu-goroutines.h"
+#include "recorder/kinds/kind-cpu-tasks.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -36,7 +36,7 @@ struct watched {
 	uint64_t try_ns, from_ns;
 };
 
-struct kind_cpu_goroutines {
+struct kind_cpu_tasks {
 	VEC(struct watched) process;
 	uint64_t next_search_ns, next_ns;
 	uint32_t n_readers, random;
@@ -59,7 +59,7 @@ remark(struct kind_session *k, const char *format, ...)
 
 static void explain(struct kind_session *k, uint32_t pid)
 {
-	struct kind_cpu_goroutines *x = ((struct kind_cpu *)k->state)->waits.goroutines;
+	struct kind_cpu_tasks *x = ((struct kind_cpu *)k->state)->waits.tasks;
 	if (x->is_explained)
 		return;
 	x->is_explained = true;
@@ -92,19 +92,19 @@ static bool has_event(const struct kind_session *k, unsigned role)
 	return false;
 }
 
-static struct kind_cpu_goroutines *state_of(struct kind_session *k, const struct engine *g)
+static struct kind_cpu_tasks *state_of(struct kind_session *k, const struct engine *g)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
 	const struct cprof_config *c = k->config;
 	/* Of threads on their own, or of this one, no goroutine is known. */
 	bool is_wanted = has_event(k, WAITS_LOCKS) && !c->n_tids && c->self == CPROF_SELF_NONE;
-	if (w->goroutines || !is_wanted || !g->options.host)
-		return w->goroutines;
-	w->goroutines = calloc(1, sizeof(*w->goroutines));
-	if (w->goroutines)
-		*w->goroutines = (struct kind_cpu_goroutines){
+	if (w->tasks || !is_wanted || !g->options.host)
+		return w->tasks;
+	w->tasks = calloc(1, sizeof(*w->tasks));
+	if (w->tasks)
+		*w->tasks = (struct kind_cpu_tasks){
 			.has_mutex = has_event(k, WAITS_WAKERS), .random = 1 };
-	return w->goroutines;
+	return w->tasks;
 }
 
 static bool may_be_go(const struct engine *g, const struct procs_process *p)
@@ -115,7 +115,7 @@ static bool may_be_go(const struct engine *g, const struct procs_process *p)
 	return false;
 }
 
-static struct watched *watched_of(struct kind_cpu_goroutines *x, const struct procs_process *p,
+static struct watched *watched_of(struct kind_cpu_tasks *x, const struct procs_process *p,
 				  uint64_t now_ns)
 {
 	struct watched fresh = { .pid = p->pid, .exe = p->exe, .from_ns = p->exec_ns };
@@ -126,7 +126,7 @@ static struct watched *watched_of(struct kind_cpu_goroutines *x, const struct pr
 	return VEC_PUSH(&x->process, fresh) ? &x->process.v[x->process.n - 1] : NULL;
 }
 
-static void stop_reading(struct kind_cpu_goroutines *x, struct watched *p, struct engine *g,
+static void stop_reading(struct kind_cpu_tasks *x, struct watched *p, struct engine *g,
 			 uint64_t now_ns)
 {
 	if (!p->reader)
@@ -141,7 +141,7 @@ static void stop_reading(struct kind_cpu_goroutines *x, struct watched *p, struc
 static void try_process(struct kind_session *k, struct engine *g, struct watched *w,
 			struct procs_process *p, uint64_t now_ns)
 {
-	struct kind_cpu_goroutines *x = ((struct kind_cpu *)k->state)->waits.goroutines;
+	struct kind_cpu_tasks *x = ((struct kind_cpu *)k->state)->waits.tasks;
 	struct err why = { 0 };
 	if (w->n_tries == TRIES_MAX || now_ns < w->try_ns)
 		return;
@@ -159,7 +159,7 @@ static void try_process(struct kind_session *k, struct engine *g, struct watched
 	}
 }
 
-static void forget_ended(struct kind_cpu_goroutines *x, struct engine *g, uint64_t now_ns)
+static void forget_ended(struct kind_cpu_tasks *x, struct engine *g, uint64_t now_ns)
 {
 	for (size_t i = x->process.n; i-- > 0;) {
 		struct watched *w = &x->process.v[i];
@@ -173,7 +173,7 @@ static void forget_ended(struct kind_cpu_goroutines *x, struct engine *g, uint64
 
 static void search(struct kind_session *k, struct engine *g, uint64_t now_ns)
 {
-	struct kind_cpu_goroutines *x = ((struct kind_cpu *)k->state)->waits.goroutines;
+	struct kind_cpu_tasks *x = ((struct kind_cpu *)k->state)->waits.tasks;
 	forget_ended(x, g, now_ns);
 	for (size_t i = 0; i < g->procs.n_processes; i++) {
 		struct procs_process *p = g->procs.process[i];
@@ -189,7 +189,7 @@ static void search(struct kind_session *k, struct engine *g, uint64_t now_ns)
 
 /* ---- readings ------------------------------------------------------------------------------ */
 
-static void read_all(struct kind_cpu_goroutines *x, struct engine *g, uint64_t now_ns)
+static void read_all(struct kind_cpu_tasks *x, struct engine *g, uint64_t now_ns)
 {
 	uint64_t cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (size_t i = 0; i < x->process.n; i++) {
@@ -205,9 +205,9 @@ static void read_all(struct kind_cpu_goroutines *x, struct engine *g, uint64_t n
 	x->next_ns = now_ns + every_ns / 2 + every_ns * (x->random >> 16) / 65536;
 }
 
-void kind_cpu_goroutines_drained(struct kind_session *k, struct engine *g)
+void kind_cpu_tasks_drained(struct kind_session *k, struct engine *g)
 {
-	struct kind_cpu_goroutines *x = state_of(k, g);
+	struct kind_cpu_tasks *x = state_of(k, g);
 	uint64_t now_ns = clock_monotonic_ns();
 	if (!x)
 		return;
@@ -217,10 +217,10 @@ void kind_cpu_goroutines_drained(struct kind_session *k, struct engine *g)
 		read_all(x, g, now_ns);
 }
 
-int kind_cpu_goroutines_timeout_ms(const struct kind_session *k)
+int kind_cpu_tasks_timeout_ms(const struct kind_session *k)
 {
-	const struct kind_cpu_goroutines *x =
-		((const struct kind_cpu *)k->state)->waits.goroutines;
+	const struct kind_cpu_tasks *x =
+		((const struct kind_cpu *)k->state)->waits.tasks;
 	uint64_t now_ns = clock_monotonic_ns();
 	if (!x)
 		return -1;
@@ -229,9 +229,9 @@ int kind_cpu_goroutines_timeout_ms(const struct kind_session *k)
 	return now_ns < x->next_ns ? (int)((x->next_ns - now_ns) / 1000000u) + 1 : 1;
 }
 
-void kind_cpu_goroutines_free(struct kind_session *k)
+void kind_cpu_tasks_free(struct kind_session *k)
 {
-	struct kind_cpu_goroutines *x = ((struct kind_cpu *)k->state)->waits.goroutines;
+	struct kind_cpu_tasks *x = ((struct kind_cpu *)k->state)->waits.tasks;
 	if (!x)
 		return;
 	for (size_t i = 0; i < x->process.n; i++)
