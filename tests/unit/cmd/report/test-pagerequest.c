@@ -40,7 +40,8 @@ int main(void)
 	memset(large, 'a', sizeof(large));
 	tap_int(pagerequest_parse(large, sizeof(large), "c0ffee", 6060), PAGEREQUEST_BAD,
 		"a head without an end");
-	tap_int(pagerequest_parse("GET /c0ffee/ HTTP/1.1\r\nA: \0\r\n" HERE "\r\n", 57, "c0ffee",
-				  6060), PAGEREQUEST_BAD, "a zero byte");
+	static const char zero[] = "GET /c0ffee/ HTTP/1.1\r\nA: \0\r\n" HERE "\r\n";
+	tap_int(pagerequest_parse(zero, sizeof(zero) - 1, "c0ffee", 6060), PAGEREQUEST_BAD,
+		"a zero byte");
 	return tap_done();
 }
