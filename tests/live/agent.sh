@@ -163,9 +163,11 @@ if is_root && mkdir disk.keep && mount -t tmpfs -o size=3m none disk.keep 2>/dev
 	tap_cleanup='umount -l "$T/disk.keep" 2>/dev/null'
 	rm -r spool.keep
 	ln -s disk.keep/s spool.keep
-	head -c 3000000 /dev/zero >disk.keep/ballast
 	start_agent -s spool="$T/disk.keep/s"
+	wait_for 60 has_windows 1 || fail 'a window is written'
+	cat /dev/zero >disk.keep/ballast 2>/dev/null
 	wait_for 60 grep -q 'No space left' agent.err || fail 'a full disk is reported'
+	sleep 2  # a whole window, not only its counters
 	rm disk.keep/ballast
 	before=$(counter windows)
 	wait_for 60 has_windows $((${before:-0} + 2)) || fail 'recording goes on when there is space'
