@@ -42,7 +42,7 @@
  *     profiles, bytes            that were written into the spool
  *     profiles_lost, bytes_lost  that were removed because the spool was full
  *     profiles_failed            that could not be written
- *     windows, windows_failed    in which something was recorded; none of it could be written
+ *     windows, windows_failed    windows with samples; those of which nothing could be written
  *     samples, samples_lost      that were recorded; that the kernel has dropped
  *     cpu_ns                     CPU time of the recorder, with its helpers
  */
