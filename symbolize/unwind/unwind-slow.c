@@ -120,11 +120,24 @@ static enum cfi_eval slow_cfa(const struct cfi_eval_env *env, const struct cfi_r
 	return r;
 }
 
-/* Is the slot below the stack pointer?  Then an epilogue has already popped the register. */
-static bool slow_is_popped(const struct cfi_reg_rule *rule, uint64_t cfa,
+/*
+ * Is the slot below the stack pointer?  Then an epilogue has already popped the register.
+ *
+ * GCC's functions that realign the stack save registers at addresses relative to the frame pointer,
+ * and the CFA becomes relative to another register before the frame pointer is popped.  The CFI
+ * does not mention that pop, and then leads to the caller's frame, which is beyond the CFA.
+ */
+static bool slow_is_popped(const struct cfi_eval_env *env, const struct cfi_row *row,
+			   const struct cfi_reg_rule *rule, uint64_t cfa,
 			   const struct unwind_frame *f)
 {
-	return rule->how == CFI_HOW_OFFSET && cfa + (uint64_t)rule->off < f->sp;
+	uint64_t at;
+	if (rule->how == CFI_HOW_OFFSET)
+		return cfa + (uint64_t)rule->off < f->sp;
+	return rule->how == CFI_HOW_EXPR && row->cfa.how == CFI_HOW_REGISTER && !row->is_signal &&
+	       f->flags & UNWIND_FRAME_EXACT &&
+	       cfi_eval_expr(env, rule->expr, rule->n_expr_bytes, &cfa, &at) == CFI_EVAL_OK &&
+	       (at < f->sp || at >= cfa);
 }
 
 /* The caller's register by frame i's rules: OK with a value, or *again with the register of frame i
@@ -163,7 +176,7 @@ static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool 
 	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
 	if (r != CFI_EVAL_OK)
 		return r;
-	if (slow_is_popped(rule, cfa, f)) {
+	if (slow_is_popped(&env, &row, rule, cfa, f)) {
 		*again = true;
 		return CFI_EVAL_OK;
 	}
@@ -513,7 +526,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	if (r == CFI_EVAL_OK && row.reg[sp_reg].how > CFI_HOW_SAME)
 		r = cfi_eval_reg(&env, &row.reg[sp_reg], sp_reg, cfa, &sp);
 	if (r == CFI_EVAL_OK && row.reg[fp_reg].how > CFI_HOW_UNDEFINED &&
-	    !slow_is_popped(&row.reg[fp_reg], cfa, f))
+	    !slow_is_popped(&env, &row, &row.reg[fp_reg], cfa, f))
 		r = cfi_eval_reg(&env, &row.reg[fp_reg], fp_reg, cfa, &fp);
 	if (r != CFI_EVAL_OK)
 		return slow_end(r);

@@ -27,7 +27,8 @@
 #define F_EPILOGUE 0x1a00       /* CFA = sp + 8, fp at CFA - 16: already popped */
 #define F_LEAF 0x1b00           /* arm64: no frame */
 #define F_EH 0x1c00             /* CFA = sp + 64, saves rax and rdx: returns to a handler */
-#define F_END 0x1d00
+#define F_UNALIGN 0x1d00        /* CFA = r10, as at the end of such a function */
+#define F_END 0x1e00
 #define JIT 0x7f0000000000ull   /* JIT code */
 
 struct world {
@@ -82,6 +83,7 @@ static void setup_x86(struct cfibuild *b)
 	FUNCTION(b, F_EPILOGUE, DW_CFA_offset | 6, 2);
 	FUNCTION(b, F_EH, DW_CFA_def_cfa_offset, 64, DW_CFA_offset | 6, 2, DW_CFA_offset | 1, 3,
 		 DW_CFA_offset | 0, 4);
+	FUNCTION(b, F_UNALIGN, DW_CFA_def_cfa, 10, 0, DW_CFA_expression, 6, 2, DW_OP_breg6, 0);
 	cfibuild_cie(b, 1, "zRS", 1, -8, 16);
 	/* as in glibc: registers in the ucontext, CFA = interrupted sp */
 	CFIBUILD(b, DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 1, DW_OP_deref);
@@ -253,6 +255,26 @@ static void x86_unusual(void)
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_REALIGN), PC(F_START)) &&
 		       w.r.frame[2].fp == 0x77,
 	       "a realigned frame");
+	/* its end: fp is the frame's own at first, and then, without a word in the CFI, the
+	 * caller's */
+	w.regs.r[10] = AT(2);
+	w.regs.r[6] = AT(0);
+	w.stack[0] = AT(8);
+	w.stack[1] = PC(F_FRAME);
+	w.stack[8] = AT(16);
+	w.stack[9] = w.stack[17] = PC(F_START);
+	run(&w, PC(F_UNALIGN), &arch_x86_64, NULL);
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_UNALIGN), PC(F_FRAME), PC(F_START)) &&
+		       w.r.frame[1].fp == AT(8) && w.r.frame[2].fp == AT(16),
+	       "a realigned frame whose frame pointer is not popped yet");
+	w.regs.r[6] = AT(8);
+	run(&w, PC(F_UNALIGN), &arch_x86_64, NULL);
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_UNALIGN), PC(F_FRAME), PC(F_START)) &&
+		       w.r.frame[1].fp == AT(8),
+	       "one whose frame pointer has been popped");
+	w.regs.r[6] = AT(9);
+	w.stack[8] = AT(14);
+	w.stack[9] = 0x77;
 	/* RBX as the innermost frame: the sampled register */
 	w.regs.r[3] = AT(4);
 	w.stack[5] = PC(F_START);
