@@ -185,11 +185,7 @@ static int open_outside(struct cprof_counter *c, size_t i, struct evopen_place *
 	if (fd < 0)
 		return refused;
 	close(fd);
-	err_set(e, -refused, "event '%s' does not fit into its group: %s", s->name,
-		strerror(-refused));
-	err_hint(e, "all events of a group count at the same time, so each must find a counter"
-		    "; make it smaller, or let it break up if necessary: {...}:W");
-	return refused;
+	return evopen_explain_group(s, -refused, e);
 }
 
 /* *leader: the descriptor of the group's first event at this place.  A descriptor, or -errno; -1

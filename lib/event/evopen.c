@@ -155,6 +155,14 @@ int evopen_again(const struct evopen *o, const struct evspec *s, const struct pe
 	return fd >= 0 ? fd : explain(o, s, attr, at, -fd, known_bytes, e);
 }
 
+int evopen_explain_group(const struct evspec *s, int errnum, struct err *e)
+{
+	err_set(e, errnum, "event '%s' does not fit into its group: %s", s->name, strerror(errnum));
+	err_hint(e, "all events of a group count at the same time, so each must find a counter"
+		    "; make it smaller, or let it break up if necessary: {...}:W");
+	return -errnum;
+}
+
 int evopen_explain(const struct evopen *o, const struct evspec *s,
 		   const struct perf_event_attr *attr, pid_t pid, int cpu, int errnum,
 		   struct err *e)

@@ -74,6 +74,10 @@ int evopen_explain(const struct evopen *o, const struct evspec *s,
 		   const struct perf_event_attr *attr, pid_t pid, int cpu, int errnum,
 		   struct err *e);
 
+/* Sets e for an event that opens alone, but not in its group, which errnum refused.  Returns
+ * -errnum. */
+int evopen_explain_group(const struct evspec *s, int errnum, struct err *e);
+
 /* May this process sample all tasks of a CPU (paranoid <= 0 or CAP_PERFMON)?  Tries it. */
 bool evopen_may_sample_cpus(const struct evopen *o);
 

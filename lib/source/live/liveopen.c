@@ -339,11 +339,7 @@ static int open_outside(struct live *l, const struct live_options *o, uint32_t i
 	if (fd < 0)
 		return refused;
 	close(fd);
-	err_set(e, -refused, "event '%s' does not fit into its group: %s", s->name,
-		strerror(-refused));
-	err_hint(e, "all events of a group count at the same time, so each must find a counter"
-		    "; make it smaller, or let it break up if necessary: {...}:W");
-	return refused;
+	return evopen_explain_group(s, -refused, e);
 }
 
 /* If a leader with S was refused because it is inherited, sets e. */
