@@ -27,7 +27,7 @@
 /* A command whose memory is recorded loads the library that does it. */
 static int prepare_memory(struct recording *rec, struct err *e)
 {
-	if (!rec->opts.is_memory || !targetopts_records_command(&rec->opts.target))
+	if (!rec->opts.is_memory || !taskopts_is_command(&rec->opts.target.tasks))
 		return 0;
 	CLEANUP_FREE char *path = alloclib_path(e);
 	return path ? cprof_preload_new(path, &rec->preload, e) : -ENOENT;
@@ -35,7 +35,7 @@ static int prepare_memory(struct recording *rec, struct err *e)
 
 static int start_command(struct recording *rec, struct err *e)
 {
-	if (!rec->opts.target.command)
+	if (!rec->opts.target.tasks.command)
 		return 0;
 	int r = prepare_memory(rec, e);
 	if (r < 0)
@@ -44,7 +44,7 @@ static int start_command(struct recording *rec, struct err *e)
 	for (size_t i = 0; rec->preload && i < VARIABLES_MAX; i++)
 		variable[i] = cprof_preload_variable(rec->preload, i);
 	rec->cgroup = targetopts_cgroup(&rec->opts.target);
-	return launch_fork(&rec->launch, rec->opts.target.command, &rec->signals.before,
+	return launch_fork(&rec->launch, rec->opts.target.tasks.command, &rec->signals.before,
 			   cprof_cgroup_fd(rec->cgroup), variable, e);
 }
 
@@ -222,9 +222,9 @@ static void configure_recorder(struct recording *rec)
 {
 	const struct recordopts *o = &rec->opts;
 	struct cprof_config *c = &rec->opts.target.config;
-	if (targetopts_records_command(&o->target)) {
+	if (taskopts_is_command(&o->target.tasks)) {
 		c->command_pid = rec->launch.pid;
-		c->command_file = o->target.command[0];
+		c->command_file = o->target.tasks.command[0];
 		c->command_cgroup = rec->cgroup;
 		c->command_preload = rec->preload;
 	}
@@ -251,7 +251,7 @@ static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 	r = cprof_recorder_start(rec->recorder, e);
 	if (r < 0)
 		return r;
-	if (rec->opts.target.command) {
+	if (rec->opts.target.tasks.command) {
 		r = launch_exec(&rec->launch, e);
 		if (r < 0) {
 			*ret_status = r == -ENOENT ? 127 : 126;
@@ -263,7 +263,7 @@ static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 	if (r < 0)
 		return r;
 	abort_on_signals(rec);  /* the rest of the records and of files with JIT code takes time */
-	if (rec->launch.ended && targetopts_records_command(&rec->opts.target))
+	if (rec->launch.ended && taskopts_is_command(&rec->opts.target.tasks))
 		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
 	return cprof_recorder_stop(rec->recorder, e);
 }

@@ -127,7 +127,7 @@ static void check_end(const struct recordopts *o, struct argp_state *state)
 		argp_error(state, "--timeline excludes --alloc and --heap");
 	if (o->quiet && o->verbose)
 		argp_error(state, "-q and -v exclude each other");
-	if (o->repeat && !o->target.command)
+	if (o->repeat && !o->target.tasks.command)
 		argp_error(state, "--repeat needs a command to run");
 	if (o->repeat && (o->part.has_control || o->part.signal || o->part.last_ns ||
 			  o->part.trigger.text || o->part.rotate.kind != ROTATE_NEVER))
@@ -226,7 +226,7 @@ static bool is_peak_shown(const struct recordopts *o)
 	if (o->target.config.kind != cprof_heap_recorder() || o->target.config.delta)
 		return false;
 	return o->heap == RECORDOPTS_HEAP_PEAK ||
-	       (o->heap == RECORDOPTS_HEAP_AUTO && targetopts_records_command(&o->target));
+	       (o->heap == RECORDOPTS_HEAP_AUTO && taskopts_is_command(&o->target.tasks));
 }
 
 void recordopts_parse(struct recordopts *o, int argc, char **argv)

@@ -6,14 +6,13 @@
 #include "cmd/limitopts.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
-#include "cmd/record/procopts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
-	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_REALTIME, OPT_CHILDREN,
+	OPT_SCOPE = 512, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
+	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_REALTIME,
 	OPT_NO_COMMAND_LINE, OPT_THREADS, OPT_NO_BPF, OPT_OFF_CPU_MIN, OPT_SWITCH_RATE,
 	OPT_RUNTIME_NAMES, OPT_GROWTH, OPT_UNIT,
 };
@@ -23,13 +22,13 @@ static const struct argp_option options[] = {
 	{ "pid", 'p', "PROCESS[,PROCESS...]", 0,
 	  "Record running processes, given by id or name, with all their threads; a command only "
 	  "says how long", 1 },
-	{ "children", OPT_CHILDREN, NULL, 0,
+	{ "children", TASKOPTS_CHILDREN, NULL, 0,
 	  "With -p: record all present descendants of the processes, too", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "Record single threads", 1 },
 	{ "all-cpus", 'a', NULL, 0,
 	  "Record all processes of the machine; a command only says how long", 1 },
 	{ "cpu", 'C', "LIST", 0, "The same, but only on these CPUs: 0,2 or 0-3,8", 1 },
-	{ "no-inherit", OPT_NO_INHERIT, NULL, 0,
+	{ "no-inherit", TASKOPTS_NO_INHERIT, NULL, 0,
 	  "Leave out threads and child processes created later", 1 },
 	{ "scope", OPT_SCOPE, "SCOPE", 0, "How events are opened: {scope}", 1 },
 	{ "no-bpf", OPT_NO_BPF, NULL, 0,
@@ -90,19 +89,14 @@ static void parse_callgraph(struct argp_state *state, const char *arg, struct cp
 static void check_target(const struct targetopts *o, struct argp_state *state)
 {
 	const struct cprof_config *c = &o->config;
-	bool attach = o->processes.pids.n || o->tids.n;
-	const char *all = c->cpus ? "-C" : "-a";
-	if (!attach && !o->command && !c->all_processes)
-		argp_error(state, "nothing to record: give -p PID, -t TID, -a or a command");
-	if (attach && c->all_processes)
-		argp_error(state, "%s records all processes: it excludes -p and -t", all);
-	if (c->all_processes && c->no_inherit)
+	const struct taskopts *tasks = &o->tasks;
+	const char *all = tasks->cpus ? "-C" : "-a";
+	taskopts_check(tasks, state, "record");
+	if (tasks->all && tasks->no_inherit)
 		argp_error(state, "%s records all processes: --no-inherit cannot leave out those "
 			   "created later", all);
-	if (c->all_processes && (c->scope == CPROF_SCOPE_TASK || c->scope == CPROF_SCOPE_CGROUP))
+	if (tasks->all && (c->scope == CPROF_SCOPE_TASK || c->scope == CPROF_SCOPE_CGROUP))
 		argp_error(state, "%s records whole CPUs: the only --scope for that is cpu", all);
-	if (o->with_children && !o->processes.pids.n)
-		argp_error(state, "--children goes with -p");
 	if (c->freq && c->period)
 		argp_error(state,
 			   "-F and -c exclude each other: one is a rate, the other a period");
@@ -117,13 +111,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct targetopts *o = state->input;
 	struct cprof_config *c = &o->config;
 	switch (key) {
-	case 'p': procopts_parse(&o->processes, state, arg); break;
-	case OPT_CHILDREN: o->with_children = true; break;
 	case OPT_NO_COMMAND_LINE: o->no_command_line = true; break;
 	case 'g': break;
-	case 't':
-		optparse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
-		break;
 	case 'e':
 		optparse_append(state, arg, &o->events.v, &o->events.n, &o->events.cap);
 		break;
@@ -133,17 +122,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_UNIT:
 		c->page_bytes = optwords_parse(&optsets_fault_unit, state, "--unit", arg);
 		break;
-	case 'a': c->all_processes = true; break;
-	case 'C':
-		c->all_processes = true;
-		c->cpus = arg;
-		break;
 	case 'F': c->freq = arg; break;
 	case 'c': c->period = arg; break;
 	case OPT_ADAPTIVE: c->adaptive = true; break;
 	case OPT_USER: c->only_user = true; break;
 	case OPT_KERNEL: c->only_kernel = true; break;
-	case OPT_NO_INHERIT: c->no_inherit = true; break;
 	case OPT_SCOPE:
 		c->scope = (enum cprof_scope)optwords_parse(&optsets_scope, state, "--scope", arg);
 		break;
@@ -173,18 +156,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 						      "--runtime-names", arg);
 		break;
 	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;
-	case ARGP_KEY_ARG:
-		/* Everything from the command's first word on belongs to the command. */
-		o->command = &state->argv[state->next - 1];
-		state->next = state->argc;
-		break;
 	case ARGP_KEY_END:
-		procopts_take_words(&o->processes, state, &o->command);
+		taskopts_take_words(&o->tasks, state);
 		check_target(o, state);
-		if (o->with_children)
-			procopts_add_children(&o->processes, state);
+		taskopts_find_children(&o->tasks, state);
 		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return taskopts_parse(&o->tasks, state, key, arg);
 	}
 	return 0;
 }
@@ -223,16 +200,14 @@ void targetopts_finish(struct targetopts *o)
 {
 	o->config.event = o->events.v;
 	o->config.n_events = o->events.n;
-	o->config.pid = o->processes.pids.v;
-	o->config.n_pids = o->processes.pids.n;
-	o->config.tid = o->tids.v;
-	o->config.n_tids = o->tids.n;
+	o->config.pid = o->tasks.processes.pids.v;
+	o->config.n_pids = o->tasks.processes.pids.n;
+	o->config.tid = o->tasks.tids.v;
+	o->config.n_tids = o->tasks.tids.n;
+	o->config.all_processes = o->tasks.all;
+	o->config.cpus = o->tasks.cpus;
+	o->config.no_inherit = o->tasks.no_inherit;
 	o->config.command_line = o->no_command_line ? NULL : o->command_line;
-}
-
-bool targetopts_records_command(const struct targetopts *o)
-{
-	return o->command && !o->config.all_processes && !o->processes.pids.n && !o->tids.n;
 }
 
 struct cprof_cgroup *targetopts_cgroup(const struct targetopts *o)
@@ -241,13 +216,12 @@ struct cprof_cgroup *targetopts_cgroup(const struct targetopts *o)
 	bool is_wanted = c->scope == CPROF_SCOPE_CGROUP ||
 			 (c->scope == CPROF_SCOPE_AUTO && !c->no_inherit &&
 			  c->callgraph != CPROF_CALLGRAPH_LBR);
-	return targetopts_records_command(o) && is_wanted ? cprof_cgroup_new(c->scope) : NULL;
+	return taskopts_is_command(&o->tasks) && is_wanted ? cprof_cgroup_new(c->scope) : NULL;
 }
 
 void targetopts_done(struct targetopts *o)
 {
 	VEC_FREE(&o->events);
-	VEC_FREE(&o->processes.pids);
-	VEC_FREE(&o->tids);
+	taskopts_done(&o->tasks);
 	free(o->command_line);
 }

@@ -6,19 +6,16 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/vec.h"
-#include "cmd/record/findprocs.h"
+#include "cmd/record/taskopts.h"
 #include "cprof.h"
 
 struct targetopts {
 	struct cprof_config config;   /* its arrays are those below */
 	VEC(const char *) events;
-	struct findprocs_ids processes;
-	VEC(pid_t) tids;
-	bool with_children, no_command_line;
-	char **command;               /* NULL: attach */
+	struct taskopts tasks;        /* without a command: attach */
+	bool no_command_line;
 	bool is_normal;               /* --realtime=no */
 	char *command_line;           /* for the profile's comments */
 };
@@ -43,9 +40,6 @@ void targetopts_set_inputs(struct targetopts *o, struct argp_state *state);
 
 /* The cgroup for the command; NULL: it gets none, or out of memory. */
 struct cprof_cgroup *targetopts_cgroup(const struct targetopts *o);
-
-/* Is the command recorded?  With -p, -t or -a it only says how long. */
-bool targetopts_records_command(const struct targetopts *o);
 
 void targetopts_done(struct targetopts *o);
 

@@ -130,7 +130,7 @@ static int take(struct shot *s, const struct cprof_kind *kind, struct err *e)
 static int take_what_there_is(struct shot *s, struct err *e)
 {
 	const struct snapshot_opts *o = &s->o;
-	bool may_be_go = !o->threads && !o->tids.n && !o->config.all_processes &&
+	bool may_be_go = !o->threads && !o->tasks.tids.n && !o->config.all_processes &&
 			 o->config.snapshot_stop == CPROF_STOP_NEVER;
 	if (o->goroutines)
 		return take(s, cprof_goroutine_recorder(), e);

@@ -6,7 +6,6 @@
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
-#include "cmd/record/procopts.h"
 
 #include <string.h>
 
@@ -14,7 +13,7 @@
 #define EVERY_DEFAULT_NS UINT64_C(100000000)
 
 enum {
-	OPT_CHILDREN = 256, OPT_STOP, OPT_TEXT, OPT_FOLD, OPT_JSON, OPT_REPEAT, OPT_EVERY,
+	OPT_STOP = 256, OPT_TEXT, OPT_FOLD, OPT_JSON, OPT_REPEAT, OPT_EVERY,
 	OPT_LABEL, OPT_GOROUTINES, OPT_THREADS, OPT_OLDER, OPT_FORMAT, OPT_INTERPRETER,
 };
 
@@ -22,7 +21,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Target:", 1 },
 	{ "pid", 'p', "PROCESS[,PROCESS...]", 0,
 	  "Processes, given by id or name, with all their threads", 1 },
-	{ "children", OPT_CHILDREN, NULL, 0, "With -p: all present descendants, too", 1 },
+	{ "children", TASKOPTS_CHILDREN, NULL, 0, "With -p: all present descendants, too", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "Single threads", 1 },
 	{ "all-processes", 'a', NULL, 0, "All processes of the machine", 1 },
 	{ "stop", OPT_STOP, "WHICH", 0,
@@ -64,19 +63,19 @@ static const struct argp_option options[] = {
 
 static void check_end(struct snapshot_opts *o, struct argp_state *state)
 {
-	bool any = o->processes.pids.n || o->tids.n;
-	if (!any && !o->config.all_processes)
+	bool any = taskopts_has_ids(&o->tasks);
+	if (!any && !o->tasks.all)
 		argp_error(state, "no target: give -p PROCESS, -t TID or -a");
-	if (any && o->config.all_processes)
+	if (any && o->tasks.all)
 		argp_error(state, "-a takes all processes: it excludes -p and -t");
-	if (o->with_children && !o->processes.pids.n)
+	if (o->tasks.with_children && !o->tasks.processes.pids.n)
 		argp_error(state, "--children goes with -p");
 	if (o->text + o->fold + o->json > 1)
 		argp_error(state, "--text, --fold and --json exclude each other");
 	if (o->goroutines && o->threads)
 		argp_error(state, "--goroutines and --threads exclude each other");
 	bool are_goroutines = o->goroutines || o->go_format;
-	if (are_goroutines && (o->threads || o->tids.n || o->config.snapshot_stop ||
+	if (are_goroutines && (o->threads || o->tasks.tids.n || o->config.snapshot_stop ||
 			       o->config.interpreter))
 		argp_error(state, "--goroutines and --format are for goroutines, which exclude "
 			   "--threads, -t, --stop and --interpreter");
@@ -108,12 +107,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct cprof_config *c = &o->config;
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &c->naming; break;
-	case 'p': procopts_parse(&o->processes, state, arg); break;
-	case OPT_CHILDREN: o->with_children = true; break;
-	case 't':
-		optparse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
-		break;
-	case 'a': c->all_processes = true; break;
 	case OPT_STOP:
 		c->snapshot_stop = (enum cprof_snapshot_stop)optwords_parse(&optsets_stop, state,
 									    "--stop", arg);
@@ -158,10 +151,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		check_end(o, state);
-		if (o->with_children)
-			procopts_add_children(&o->processes, state);
+		taskopts_find_children(&o->tasks, state);
 		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return taskopts_parse(&o->tasks, state, key, arg);
 	}
 	return 0;
 }
@@ -182,17 +174,17 @@ void snapshot_opts_parse(struct snapshot_opts *o, int argc, char **argv)
 	*o = (struct snapshot_opts){ .n_repeats = 1 };
 	argp_parse(&snapshot_opts_argp, argc, argv, 0, NULL, o);
 	o->config.kind = cprof_snapshot_recorder();
-	o->config.pid = o->processes.pids.v;
-	o->config.n_pids = o->processes.pids.n;
-	o->config.tid = o->tids.v;
-	o->config.n_tids = o->tids.n;
+	o->config.pid = o->tasks.processes.pids.v;
+	o->config.n_pids = o->tasks.processes.pids.n;
+	o->config.tid = o->tasks.tids.v;
+	o->config.n_tids = o->tasks.tids.n;
+	o->config.all_processes = o->tasks.all;
 	o->config.label = o->labels.v;
 	o->config.n_labels = o->labels.n;
 }
 
 void snapshot_opts_done(struct snapshot_opts *o)
 {
-	VEC_FREE(&o->processes.pids);
-	VEC_FREE(&o->tids);
+	taskopts_done(&o->tasks);
 	VEC_FREE(&o->labels);
 }

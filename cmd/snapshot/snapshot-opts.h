@@ -6,19 +6,16 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/vec.h"
 #include "cmd/filemode.h"
-#include "cmd/record/findprocs.h"
+#include "cmd/record/taskopts.h"
 #include "cprof.h"
 
 struct snapshot_opts {
 	struct cprof_config config;     /* its arrays are those below */
-	struct findprocs_ids processes;
-	VEC(pid_t) tids;
+	struct taskopts tasks;
 	VEC(const char *) labels;
-	bool with_children;
 	const char *output;             /* NULL: no profile */
 	struct filemode mode;
 	bool goroutines, threads;       /* what is shown; neither: what the program has */

@@ -91,7 +91,7 @@ static int count(struct counting *c, struct stat_run *run, struct err *e)
 	cprof_counter_busy_ns(c->counter, &busy_ns);
 	uint64_t start_ns = clock_monotonic_ns();
 	int r = cprof_counter_start(c->counter, e);
-	if (r == 0 && c->o.command) {
+	if (r == 0 && c->o.tasks.command) {
 		r = launch_exec(&c->launch, e);
 		c->status = r == -ENOENT ? 127 : r < 0 ? 126 : c->status;
 	}
@@ -111,11 +111,11 @@ static int run_once(struct counting *c, struct err *e)
 	struct cprof_counter_config config = c->o.config;
 	struct stat_run run = { 0 };
 	c->launch = (struct launch){ .go_fd = -1, .errno_fd = -1 };
-	int r = !c->o.command ? 0 :
-		launch_fork(&c->launch, c->o.command, &c->signals.before, -1, NULL, e);
+	int r = !c->o.tasks.command ? 0 :
+		launch_fork(&c->launch, c->o.tasks.command, &c->signals.before, -1, NULL, e);
 	if (r < 0)
 		return r;
-	if (stat_opts_counts_command(&c->o))
+	if (taskopts_is_command(&c->o.tasks))
 		config.command_pid = c->launch.pid;
 	/* Later runs would repeat what was said of the first. */
 	if (c->series.runs.n || c->o.quiet)

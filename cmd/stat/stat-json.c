@@ -97,13 +97,13 @@ void stat_output_json(FILE *to, const struct stat_series *s, const struct stat_o
 {
 	struct stat_spread elapsed = stat_series_spread(s, stat_run_elapsed_ns);
 	fputs("{\"command\": [", to);
-	for (size_t i = 0; o->command && o->command[i]; i++) {
+	for (size_t i = 0; o->tasks.command && o->tasks.command[i]; i++) {
 		fputs(i ? ", " : "", to);
-		printable_json(to, o->command[i]);
+		printable_json(to, o->tasks.command[i]);
 	}
 	fprintf(to, "], \"runs\": %zu", s->runs.n);
 	json_spread(to, s, "elapsed_ns", &elapsed);
-	if (stat_opts_counts_command(o)) {
+	if (taskopts_is_command(&o->tasks)) {
 		struct stat_spread user = stat_series_spread(s, stat_run_user_ns);
 		struct stat_spread system = stat_series_spread(s, stat_run_system_ns);
 		json_spread(to, s, "user_ns", &user);

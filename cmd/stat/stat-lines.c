@@ -38,7 +38,7 @@ const char *stat_lines_why_not(const struct stat_lines *l, size_t i, const struc
 		return NULL;
 	if (l->sum[i].was_enabled)
 		return "its hardware counter was never free";
-	return stat_opts_counts_command(o) ?
+	return taskopts_is_command(&o->tasks) ?
 	       "the kernel removed the event when the command was executed" :
 	       "the target did not run";
 }

@@ -3,7 +3,6 @@
 #include "cmd/stat/stat-opts.h"
 
 #include "cmd/optparse.h"
-#include "cmd/record/procopts.h"
 
 #include <string.h>
 
@@ -11,8 +10,7 @@
 #define REPEAT_MAX 10000
 
 enum {
-	OPT_CHILDREN = 256, OPT_NO_INHERIT, OPT_PER_THREAD, OPT_USER, OPT_KERNEL, OPT_DURATION,
-	OPT_JSON,
+	OPT_PER_THREAD = 256, OPT_USER, OPT_KERNEL, OPT_DURATION, OPT_JSON,
 };
 
 static const struct argp_option options[] = {
@@ -20,13 +18,13 @@ static const struct argp_option options[] = {
 	{ "pid", 'p', "PROCESS[,PROCESS...]", 0,
 	  "Count in running processes, given by id or name, with all their threads; a command only "
 	  "says how long", 1 },
-	{ "children", OPT_CHILDREN, NULL, 0,
+	{ "children", TASKOPTS_CHILDREN, NULL, 0,
 	  "With -p: all present descendants of the processes, too", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "Count in single threads", 1 },
 	{ "all-cpus", 'a', NULL, 0, "Count everything on all CPUs; a command only says how long",
 	  1 },
 	{ "cpu", 'C', "LIST", 0, "The same, but only on these CPUs: 0,2 or 0-3,8", 1 },
-	{ "no-inherit", OPT_NO_INHERIT, NULL, 0,
+	{ "no-inherit", TASKOPTS_NO_INHERIT, NULL, 0,
 	  "Leave out threads and child processes created later", 1 },
 	{ "per-thread", OPT_PER_THREAD, NULL, 0,
 	  "With -p, -t or -a: show each thread that exists at the start", 1 },
@@ -51,37 +49,22 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static bool has_ids(const struct stat_opts *o)
-{
-	return o->processes.pids.n || o->tids.n;
-}
-
-bool stat_opts_counts_command(const struct stat_opts *o)
-{
-	return o->command && !o->config.all_processes && !has_ids(o);
-}
-
 static void check_end(const struct stat_opts *o, struct argp_state *state)
 {
 	const struct cprof_counter_config *c = &o->config;
-	const char *all = c->cpus ? "-C" : "-a";
-	if (!has_ids(o) && !o->command && !c->all_processes)
-		argp_error(state, "nothing to count: give -p PID, -t TID, -a or a command");
-	if (has_ids(o) && c->all_processes)
-		argp_error(state, "%s counts all processes: it excludes -p and -t", all);
-	if (c->all_processes && c->no_inherit && !c->per_thread)
+	const struct taskopts *tasks = &o->tasks;
+	taskopts_check(tasks, state, "count");
+	if (tasks->all && tasks->no_inherit && !c->per_thread)
 		argp_error(state, "%s counts all processes: --no-inherit cannot leave out those "
-			   "created later", all);
-	if (c->per_thread && c->cpus)
+			   "created later", tasks->cpus ? "-C" : "-a");
+	if (c->per_thread && tasks->cpus)
 		argp_error(state, "--per-thread excludes -C: threads move between CPUs");
-	if (c->per_thread && stat_opts_counts_command(o))
+	if (c->per_thread && taskopts_is_command(tasks))
 		argp_error(state, "--per-thread goes with -p, -t or -a: the threads of a command "
 			   "do not exist yet");
-	if (o->with_children && !o->processes.pids.n)
-		argp_error(state, "--children goes with -p");
 	if (c->only_user && c->only_kernel)
 		argp_error(state, "--user and --kernel exclude each other");
-	if (o->n_repeats > 1 && !o->command)
+	if (o->n_repeats > 1 && !tasks->command)
 		argp_error(state, "-r repeats a command");
 	if (o->n_repeats > 1 && c->per_thread)
 		argp_error(state, "-r and --per-thread exclude each other");
@@ -93,17 +76,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct stat_opts *o = state->input;
 	struct cprof_counter_config *c = &o->config;
 	switch (key) {
-	case 'p': procopts_parse(&o->processes, state, arg); break;
-	case OPT_CHILDREN: o->with_children = true; break;
-	case 't':
-		optparse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
-		break;
-	case 'a': c->all_processes = true; break;
-	case 'C':
-		c->all_processes = true;
-		c->cpus = arg;
-		break;
-	case OPT_NO_INHERIT: c->no_inherit = true; break;
 	case OPT_PER_THREAD: c->per_thread = true; break;
 	case 'e': optparse_append(state, arg, &o->events.v, &o->events.n, &o->events.cap); break;
 	case OPT_USER: c->only_user = true; break;
@@ -123,18 +95,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_JSON: o->json = true; break;
 	case 'q': o->quiet = true; break;
 	case 'v': o->verbose = true; break;
-	case ARGP_KEY_ARG:
-		/* Everything from the command's first word on belongs to the command. */
-		o->command = &state->argv[state->next - 1];
-		state->next = state->argc;
-		break;
 	case ARGP_KEY_END:
-		procopts_take_words(&o->processes, state, &o->command);
+		taskopts_take_words(&o->tasks, state);
 		check_end(o, state);
-		if (o->with_children)
-			procopts_add_children(&o->processes, state);
+		taskopts_find_children(&o->tasks, state);
 		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return taskopts_parse(&o->tasks, state, key, arg);
 	}
 	return 0;
 }
@@ -153,15 +119,17 @@ void stat_opts_parse(struct stat_opts *o, int argc, char **argv)
 	argp_parse(&stat_opts_argp, argc, argv, ARGP_IN_ORDER, NULL, o);
 	o->config.event = o->events.v;
 	o->config.n_events = o->events.n;
-	o->config.pid = o->processes.pids.v;
-	o->config.n_pids = o->processes.pids.n;
-	o->config.tid = o->tids.v;
-	o->config.n_tids = o->tids.n;
+	o->config.pid = o->tasks.processes.pids.v;
+	o->config.n_pids = o->tasks.processes.pids.n;
+	o->config.tid = o->tasks.tids.v;
+	o->config.n_tids = o->tasks.tids.n;
+	o->config.all_processes = o->tasks.all;
+	o->config.cpus = o->tasks.cpus;
+	o->config.no_inherit = o->tasks.no_inherit;
 }
 
 void stat_opts_done(struct stat_opts *o)
 {
 	VEC_FREE(&o->events);
-	VEC_FREE(&o->processes.pids);
-	VEC_FREE(&o->tids);
+	taskopts_done(&o->tasks);
 }

@@ -6,20 +6,16 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/vec.h"
 #include "cmd/filemode.h"
-#include "cmd/record/findprocs.h"
+#include "cmd/record/taskopts.h"
 #include "cprof-counter.h"
 
 struct stat_opts {
 	struct cprof_counter_config config;  /* its arrays are those below */
 	VEC(const char *) events;
-	struct findprocs_ids processes;
-	VEC(pid_t) tids;
-	bool with_children;
-	char **command;                 /* NULL: none; what it ends, unless it is counted */
+	struct taskopts tasks;               /* a command that is not counted says how long */
 	uint64_t duration_ns;           /* 0: no limit */
 	unsigned n_repeats;             /* 1: a single run */
 	bool json, quiet, verbose;
@@ -32,8 +28,5 @@ extern const struct argp stat_opts_argp;
 /* Ends the program for a wrong command line. */
 void stat_opts_parse(struct stat_opts *o, int argc, char **argv);
 void stat_opts_done(struct stat_opts *o);
-
-/* Is the command counted?  With -p, -t or -a it only says how long. */
-bool stat_opts_counts_command(const struct stat_opts *o);
 
 #endif

@@ -130,9 +130,9 @@ static void print_words(FILE *to, char *const *words)
 static void print_head(FILE *to, const struct stat_series *s, const struct stat_opts *o)
 {
 	fputc('\n', to);
-	if (stat_opts_counts_command(o)) {
+	if (taskopts_is_command(&o->tasks)) {
 		fputs("Counts of '", to);
-		print_words(to, o->command);
+		print_words(to, o->tasks.command);
 		fputc('\'', to);
 	} else if (o->config.cpus) {
 		fputs("Counts of CPUs ", to);
@@ -172,7 +172,7 @@ static void print_times(FILE *to, const struct stat_series *s, const struct stat
 	struct stat_spread system = stat_series_spread(s, stat_run_system_ns);
 	fputc('\n', to);
 	print_seconds(to, s, &elapsed, "elapsed");
-	if (stat_opts_counts_command(o)) {
+	if (taskopts_is_command(&o->tasks)) {
 		print_seconds(to, s, &user, "user");
 		print_seconds(to, s, &system, "system");
 	}

@@ -146,7 +146,7 @@ static int start_command(struct top_state *top, struct err *e)
 		dup2(null, fd);
 	}
 	top->cgroup = targetopts_cgroup(&top->rec);
-	int r = launch_fork(&top->launch, top->rec.command, &top->signals.before,
+	int r = launch_fork(&top->launch, top->rec.tasks.command, &top->signals.before,
 			    cprof_cgroup_fd(top->cgroup), NULL, e);
 	for (int fd = 0; fd <= 2; fd++) {
 		if (saved[fd] < 0)
@@ -189,7 +189,7 @@ static int show_samples(struct top_state *top, int *ret_status, struct err *e)
 	r = cprof_recorder_start(top->recorder, e);
 	if (r < 0)
 		return r;
-	if (top->rec.command) {
+	if (top->rec.tasks.command) {
 		r = launch_exec(&top->launch, e);
 		if (r < 0) {
 			*ret_status = r == -ENOENT ? 127 : 126;
@@ -211,13 +211,13 @@ static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 	r = signals_open(&top->signals, 0, e);
 	if (r < 0)
 		return r;
-	r = top->rec.command ? start_command(top, e) : 0;
+	r = top->rec.tasks.command ? start_command(top, e) : 0;
 	if (r < 0)
 		return r;
 	signal(SIGPIPE, SIG_IGN);
-	if (targetopts_records_command(&top->rec)) {
+	if (taskopts_is_command(&top->rec.tasks)) {
 		c->command_pid = top->launch.pid;
-		c->command_file = top->rec.command[0];
+		c->command_file = top->rec.tasks.command[0];
 		c->command_cgroup = top->cgroup;
 	}
 	c->cache_dir = top->cache_dir = cachedir_path();

@@ -121,8 +121,8 @@ static void describe_target(struct top_state *top)
 			 c->cpus ? " on CPUs " : "", c->cpus ? c->cpus : "");
 		return;
 	}
-	if (targetopts_records_command(&top->rec)) {
-		snprintf(top->target, size, "%s", top->rec.command[0]);
+	if (taskopts_is_command(&top->rec.tasks)) {
+		snprintf(top->target, size, "%s", top->rec.tasks.command[0]);
 		return;
 	}
 	for (size_t i = 0; i < c->n_pids && n < size; i++)
