@@ -35,8 +35,9 @@
 /* The kernel reports this id for a task that has no ids any more. */
 #define NO_TASK UINT32_MAX
 
-/* Of the switches of a CPU that is recorded as a whole: the others follow losses.  In recordings of
- * single tasks it was a fifth, while their threads waited for each other. */
+/* Of the switches of a CPU that is recorded as a whole: the others follow losses, or switches of
+ * tasks that the kernel hides.  In recordings of single tasks it was a fifth, while their threads
+ * waited for each other.  Where the idle task leaves a CPU, no such proof is needed. */
 #define CONTINUED_PERCENT_MIN 50
 
 /* A bound far above any machine's CPU numbers. */
@@ -285,6 +286,7 @@ static void check_continuity(struct importwaits *w, uint32_t cpu,
 	if (cpu >= CPU_MAX || !VEC_EXTEND(&w->on_cpu, cpu + 1))
 		return;
 	struct importwaits_cpu *c = &w->on_cpu.v[cpu];
+	w->has_idle |= seen->tid == 0;
 	w->n_continued += c->is_known && c->tid == seen->tid;
 	w->n_compared += c->is_known;
 	*c = (struct importwaits_cpu){ .is_known = true, .tid = seen->next_tid };
@@ -384,7 +386,7 @@ static const char *why_wrong(const struct importwaits *w)
 		return NULL;
 	if (w->has_other_ids)
 		return "its tracepoints have ids of another pid namespace than its samples";
-	if (w->n_continued * 100 < w->n_compared * CONTINUED_PERCENT_MIN)
+	if (!w->has_idle && w->n_continued * 100 < w->n_compared * CONTINUED_PERCENT_MIN)
 		return "it shows when threads left a CPU, but not when they got one again";
 	return NULL;
 }

@@ -65,6 +65,7 @@ struct importwaits {
 	uint64_t n_switches, last_ns;
 	VEC(struct importwaits_cpu) on_cpu;
 	uint64_t n_compared, n_continued;  /* switches; those that fit to the one before */
+	bool has_idle;                 /* switches of a CPU's idle task, which only it has */
 	const char *no_locks;          /* why locks cannot be recognized */
 };
 

@@ -292,6 +292,25 @@ static void test_losses(void)
 	cprof_importer_free(m);
 }
 
+/* A task whose switches the kernel hides runs between all others. */
+static void test_hidden(void)
+{
+	static struct build b;
+	int r;
+	begin_recording(&b, false, 1);
+	thread(&b, 71);
+	for (uint64_t t = 1000; t < 9000; t += 800) {
+		leaves(&b, t, 0, 0, 71);
+		leaves(&b, t + 100, 71, 1, 99);
+		leaves(&b, t + 300, 0, 0, 99);
+	}
+	finish_with_formats(&b, 1, SWITCH_6_18);
+	struct cprof_importer *m = import(&b, CPROF_IMPORT_OFF_CPU, true, &r);
+	tap_int(r, 0, "hidden switches do not, either, where a CPU's idle task is recorded");
+	is_waiting(m, "off-cpu", 10, 9 * 700 + 200, "the waits between them, and one at the end");
+	cprof_importer_free(m);
+}
+
 /* Threads that end while they wait, and ids that begin again. */
 static void test_ends(void)
 {
@@ -411,6 +430,7 @@ int main(void)
 	test_without_format();
 	test_single_task();
 	test_losses();
+	test_hidden();
 	test_ends();
 	test_torn();
 	test_records();
