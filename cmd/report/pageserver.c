@@ -166,7 +166,8 @@ static void accept_client(struct server *s)
 		close(fd);
 }
 
-/* Closes clients that do nothing.  Is the page closed? */
+/* Closes clients that do nothing.  Is the page closed?  Clients without the token do not keep it
+ * open. */
 static bool is_over(struct server *s, uint64_t now_ns)
 {
 	bool is_open = false;
@@ -174,7 +175,7 @@ static bool is_over(struct server *s, uint64_t now_ns)
 		struct client *c = &s->client[i];
 		if (c->fd >= 0 && c->until_ns && now_ns >= c->until_ns)
 			close_client(c);
-		is_open |= c->fd >= 0;
+		is_open |= c->is_alive || c->body == s->o->page;
 	}
 	if (is_open || !s->was_open)
 		s->closed_ns = now_ns;

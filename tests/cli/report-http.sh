@@ -52,6 +52,24 @@ kill -0 "$server" && pass 'it waits while no page was open' || fail 'it waits wh
 wait "$server"
 is $? 0 'it ends when the page is closed'
 
+# connections without the token, a new one every second
+cat >others.py.keep <<'END'
+import socket, sys, time, urllib.parse
+at = "127.0.0.1", urllib.parse.urlparse(sys.argv[1]).port
+kept = []
+for _ in range(120):
+    kept.append(socket.create_connection(at))
+    time.sleep(1)
+END
+serve "$CPROF" report --http --no-browser cpu.pb.gz
+"$PYTHON" others.py.keep "$address" 2>others.keep &
+others=$!
+tap_pids="$tap_pids $others"
+"$PYTHON" alive.py.keep "$address" 0.3
+wait "$server"
+wait "$others"
+like others.keep 'ConnectionRefusedError' 'connections of others do not keep it running'
+
 serve "$CPROF" report --http --no-browser cpu.pb.gz
 unlike err 'no browser' '--no-browser opens none'
 "$PYTHON" alive.py.keep "$address" 30 &
