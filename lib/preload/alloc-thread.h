@@ -9,12 +9,12 @@
 #pragma GCC visibility push(hidden)
 
 struct alloc_thread {
+	uint32_t recording;        /* that `left` belongs to */
 	uint64_t left;             /* bytes until the next sample; 0: not drawn */
 	uint64_t drawn;            /* what it was at first */
 	uint64_t passed;           /* bytes since the last block in the ring, up to this draw */
 	uint64_t last;             /* the size of that block; 0: there is none */
 	bool is_inherited;         /* passed has bytes of the process that has forked this one */
-	uint32_t recording;        /* that `left` belongs to */
 	uint32_t is_busy;          /* in a hook: a signal handler must not begin another */
 	uint64_t random;
 	uint64_t process;          /* the process that these belong to; 0: none yet */

@@ -154,6 +154,8 @@ COVERED.update({
     "symbolize/runtime/python-glue": (UNIT + "symbolize/runtime/test-python-program.c", "a list of names"),
     "lib/labels/appprocess": (UNIT + "labels/test-applabels.c", THROUGH),
     "lib/preload/alloc-hooks": ("tests/live/alloc.sh", "real programs call its functions"),
+    "lib/preload/alloc-jumps": ("tests/live/alloc-jumps.sh", "it changes the code of a loaded library"),
+    "lib/preload/alloc-next": ("tests/live/alloc-jumps.sh", "it looks up functions in real programs"),
     "lib/preload/alloc-program": ("tests/live/alloc-others.sh", "it reads the program that has loaded it"),
     "lib/preload/alloc-ring": ("tests/live/alloc.sh", "real programs write their samples"),
     "lib/preload/alloc-ringmap": ("tests/live/alloc.sh", "real programs map its memory"),
