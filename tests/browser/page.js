@@ -32,6 +32,12 @@ const DETAIL = `document.getElementById('detail-text').textContent.replace(/\\u2
 const MATCHED = `document.getElementById('matched').textContent`;
 const FACTS = `document.getElementById('facts').textContent.replace(/\\u202f/g, ' ')`;
 
+// Has the graph boxes of these colours?
+const drawn = colors => `(() => { const c = document.querySelector('#graph canvas'), d = c.getContext('2d')
+	.getImageData(0, 0, c.width, c.height).data, seen = new Set();
+	for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16 | d[i + 1] << 8 | d[i + 2]).toString(16).padStart(6, '0'));
+	return ${JSON.stringify(colors)}.map(color => seen.has(color)); })()`;
+
 // Clicks the middle of a box in the graph, given its level and its position as a part of the width.
 async function clickBox(page, graph, level, x, bottom = false) {
 	const at = await page.eval(`(() => { const e = document.querySelector('${graph}'), b = e.getBoundingClientRect();
@@ -67,6 +73,20 @@ async function tries(page) {
 	await page.eval('history.back()');
 	await page.until(`!location.hash.includes('zoom=') && document.getElementById('unzoom').disabled`);
 	ok(true, "the browser's Back zooms out");
+
+	// colours
+	is(await page.eval(`document.getElementById('by-state').hidden`), true, 'without waits there are no states');
+	is(await page.eval(`${drawn(['f8e4c4', 'f6ddba', 'f9e9ce', 'f5dbbf', 'f8e5c9', 'f3dec3'])}.some(x => x)`), true,
+		'inlined functions have colours of their own');
+	await page.click('#by-module');
+	await page.until(`location.hash.includes('color=module')`);
+	is(await page.eval(LEGEND), ['[app] 91.67%', '[kernel.kallsyms] 8.33%'], 'the legend has the modules and their shares');
+	is(await page.eval(drawn(['f3c08a', 'a5c1dc', 'f8e4c4', 'f6ddba', 'f9e9ce', 'f5dbbf', 'f8e5c9', 'f3dec3'])),
+		[true, true, false, false, false, false, false, false], 'their boxes have their colours');
+	await page.eval('history.back()');
+	await page.until(`!location.hash.includes('color=')`);
+	ok(true, "the browser's Back returns to kinds");
+
 	await page.click('#flame');
 	await clickBox(page, '#graph', 2, 0.25, true);
 	await page.until(`location.hash.includes('flame=1') && location.hash.includes('zoom=')`);
@@ -273,8 +293,10 @@ async function waits(page) {
 	await page.until(`location.hash.includes('color=function')`);
 	is(await page.eval(LEGEND), ['own code', 'libraries', 'kernel'], 'the switch shows kinds of functions');
 	await page.key('c');
+	await page.until(`location.hash.includes('color=module')`);
+	await page.key('c');
 	await page.until(`!location.hash.includes('color=')`);
-	ok(true, 'the key c switches back');
+	ok(true, 'the key c goes on to modules, and back to states');
 	await page.click('[data-view=top]');
 	is(await page.eval(ROWS + '.slice(0, 3)'), ['2 000.00 ms|50.00%|2 000.00 ms|50.00%|serve', '1 500.00 ms|37.50%|1 500.00 ms|37.50%|fetch',
 		'500.00 ms|12.50%|500.00 ms|12.50%|clear_page'], 'waits belong to the function that waits');
@@ -293,7 +315,7 @@ async function waits(page) {
 	await page.until(`!location.hash.includes('idle=')`);
 	ok(true, 'the key w hides them');
 	await page.select('#values', '1.1');
-	is(await page.eval(`[$ => 0, 'color-pick', 'idle'].slice(1).map(id => document.getElementById(id).hidden)`), [true, true],
+	is(await page.eval(`[$ => 0, 'by-state', 'idle'].slice(1).map(id => document.getElementById(id).hidden)`), [true, true],
 		'a profile without waits has no such switches');
 }
 

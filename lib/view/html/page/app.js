@@ -19,6 +19,10 @@ const model = { key: '', rows: new Map() };
 const event = () => model.cut || data.events[state.event];
 // The colours of a comparison are those of changes.
 const isByState = () => state.color === 'state' && event().hasStates && event().sides.length < 2;
+const modules = () => state.color === 'module' && !model.comparing ? moduleRanks(model.tree) : null;
+// What colours can show; the first is the usual one.
+const colors = () => event().hasStates ? ['state', 'function', 'module'] : ['function', 'module'];
+const colorNow = () => colors().includes(state.color) ? state.color : colors()[0];
 const idleSum = () => event().idle[0].total[state.type];
 const hidesIdle = () => !state.idle && !state.filters.has('idle') && idleSum() > 0;
 // Idle samples are those with a value of the label idle.
@@ -91,7 +95,7 @@ function stateText() {
 		for (const value of values)
 			p.append('label', key + '=' + value);
 	put('idle', state.idle ? '1' : '', '');
-	put('color', state.color, 'state');
+	put('color', colorNow(), colors()[0]);
 	put('time', state.range ? state.range.join('-') : '', '');
 	put('base', state.base ? state.base.join('-') : '', '');
 	put('zoom', zoomText(), '');
@@ -115,7 +119,7 @@ function readState(text) {
 	state.side = get('side', '0') === '1' && (state.base || event().sides.length > 1) ? 1 : 0;
 	state.rootAtBottom = get('flame', '') === '1';
 	state.idle = get('idle', '') === '1';
-	state.color = oneOf(get('color', 'state'), ['state', 'function']);
+	state.color = oneOf(get('color', 'state'), ['state', 'function', 'module']);
 	state.search = get('search', '');
 	state.name = get('name', '');
 	state.ascending = get('sort', '').startsWith('-');
@@ -265,7 +269,7 @@ function refresh(step) {
 const SHOW = {
 	graph() {
 		const { main } = graphs;
-		main.show(model.tree, { rootAtBottom: state.rootAtBottom, comparing: model.comparing, byState: isByState() });
+		main.show(model.tree, { rootAtBottom: state.rootAtBottom, comparing: model.comparing, byState: isByState(), modules: modules() });
 		const node = nodeOfPath(model.tree, state.zoom);
 		if (main.zoomed !== node)
 			main.zoom(node);
@@ -294,11 +298,11 @@ const SHOW = {
 			model.sandwich = { row, ...buildSandwich(model.tree, row, state.side) };
 		$('sandwich-name').textContent = model.tree.rows.name[row] + (sums().folded[0][row]
 			? ' (' + formatShare(sums().folded[0][row], model.total) + ' more in folded boxes)' : '');
-		graphs.callers.show(model.sandwich.callers, { rootAtBottom: true, comparing: model.comparing });
+		graphs.callers.show(model.sandwich.callers, { rootAtBottom: true, comparing: model.comparing, modules: modules() });
 		// Each gets as much room as it has levels.
 		for (const name of ['callers', 'callees'])
 			$(name).parentElement.style.flexGrow = Math.max(model.sandwich[name].depth.reduce((a, b) => Math.max(a, b), 0) + 1, 4);
-		graphs.callees.show(model.sandwich.callees, { rootAtBottom: false, comparing: model.comparing });
+		graphs.callees.show(model.sandwich.callees, { rootAtBottom: false, comparing: model.comparing, modules: modules() });
 		showRowDetails(row);
 	},
 	source() {
@@ -362,9 +366,10 @@ function showControls() {
 		$('search').value = state.search;
 	$('icicle').ariaPressed = !state.rootAtBottom;
 	$('flame').ariaPressed = state.rootAtBottom;
-	$('color-pick').hidden = !event().hasStates || event().sides.length > 1;
-	$('by-state').ariaPressed = state.color === 'state';
-	$('by-function').ariaPressed = state.color !== 'state';
+	$('color-pick').hidden = event().sides.length > 1;
+	$('by-state').hidden = !event().hasStates;
+	for (const color of colors())
+		$('by-' + color).ariaPressed = color === colorNow();
 	$('idle').hidden = !idleSum() || state.filters.has('idle');
 	$('idle').textContent = (state.idle ? 'Hide idle: ' : 'Show idle: ') + formatValue(idleSum(), unit());
 	showFacts();
@@ -459,7 +464,7 @@ function typeTime(name) {
 }
 
 function showLegend() {
-	const items = legendItems(model.comparing, isByState() ? model.tree : null, model.tree).map(([name, color, dashed]) => {
+	const items = legendItems(model.comparing, isByState() ? model.tree : null, model.tree, modules()).map(([name, color, dashed]) => {
 		const item = make('span', dashed ? 'dashed' : '', name), swatch = make('i');
 		swatch.style.background = color;
 		item.prepend(swatch);
@@ -637,7 +642,7 @@ function keyed(e) {
 	} else if (e.key === 'i') {
 		set({ rootAtBottom: !state.rootAtBottom });
 	} else if (e.key === 'c') {
-		set({ color: state.color === 'state' ? 'function' : 'state' });
+		set({ color: colors()[(colors().indexOf(colorNow()) + 1) % colors().length] });
 	} else if (e.key === 'w') {
 		set({ idle: !state.idle });
 	} else if (e.key === 'n') {
@@ -711,8 +716,8 @@ function listen() {
 	$('search').addEventListener('input', e => set({ search: e.target.value }, false));
 	$('icicle').addEventListener('click', () => set({ rootAtBottom: false }));
 	$('flame').addEventListener('click', () => set({ rootAtBottom: true }));
-	$('by-state').addEventListener('click', () => set({ color: 'state' }));
-	$('by-function').addEventListener('click', () => set({ color: 'function' }));
+	for (const color of ['state', 'function', 'module'])
+		$('by-' + color).addEventListener('click', () => set({ color }));
 	$('idle').addEventListener('click', () => set({ idle: !state.idle }));
 	for (const name of ['range', 'base'])
 		for (const end of ['from', 'to'])

@@ -48,8 +48,8 @@ class Graph {
 		new ResizeObserver(() => this.resized()).observe(this.scroller);
 	}
 
-	// byState: colours are those of the states of threads.
-	show(tree, { rootAtBottom, comparing, byState }) {
+	// byState: colours are those of the states of threads. modules: as for frameColor.
+	show(tree, { rootAtBottom, comparing, byState, modules }) {
 		const turned = this.tree === null || rootAtBottom !== this.rootAtBottom;
 		if (tree !== this.tree)
 			this.zoomed = 0, this.chosen = -1, this.hovered = -1;
@@ -57,6 +57,7 @@ class Graph {
 		this.rootAtBottom = rootAtBottom;
 		this.comparing = comparing;
 		this.byState = byState;
+		this.modules = modules;
 		this.colors = new Map();
 		this.layOut();
 		if (turned)
@@ -173,7 +174,7 @@ class Graph {
 	color(i) {
 		let color = this.colors.get(i);
 		if (!color) {
-			color = frameColor(this.tree, i, this.comparing);
+			color = frameColor(this.tree, i, this.comparing, this.modules);
 			this.colors.set(i, color);
 		}
 		return color;
