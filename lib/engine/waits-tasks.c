@@ -3,6 +3,9 @@
  * because the distances of readings do not depend on tasks, and exact for a task that has not run
  * in between.  So the end of a wait is not known, but no task has more time than has passed.
  *
+ * The wait of a task ends when it runs again.  Until then it may be ready for long, if all threads are
+ * busy or have no CPU, and its own clock does not stop meanwhile.
+ *
  * How often a task has left its thread since the last reading is how many waits it has begun.  They
  * count where the next reading shows it waiting, so that no wait is missing; if it waits at several
  * places, each has a share by its time.
@@ -48,7 +51,7 @@ static void count(struct waits *w, const struct waits_tasks_process *p, struct w
 	if (!ns)
 		return;
 	w->count(w->count_ctx, &(struct waits_piece){
-		.pid = p->pid, .state = WAITS_BLOCKED, .ns = ns, .n = t->n_owed, .at = t->at,
+		.pid = p->pid, .state = t->is_ready ? WAITS_RUNNABLE : WAITS_BLOCKED, .ns = ns, .n = t->n_owed, .at = t->at,
 		.is_below = now_ns - t->began_ns < w->min_ns, .task_rest_ns = &t->rest_ns,
 	});
 	t->n_owed = 0;
@@ -103,11 +106,13 @@ static void keep(struct waits_reading *r, const struct waits_task *t)
 	VEC_PUSH(&r->task, *t);
 }
 
-bool waits_tasks_continue(struct waits_reading *r, uint64_t id, uint8_t runs)
+bool waits_tasks_continue(struct waits_reading *r, uint64_t id, uint8_t runs,
+			  enum waits_task_state state)
 {
 	struct waits_task *t = find_task(r->process, id);
 	if (!t || !t->is_waiting || t->runs != runs)
 		return false;
+	t->is_ready = state == WAITS_TASK_READY;
 	count(r->waits, r->process, t, r->ns, r->now_ns);
 	keep(r, t);
 	return true;
@@ -118,7 +123,8 @@ void waits_tasks_add(struct waits_reading *r, const struct waits_task_seen *seen
 	const struct waits_task *old = find_task(r->process, seen->id);
 	struct waits_task t = {
 		.id = seen->id, .runs = seen->runs, .began_ns = r->now_ns, .at = seen->at,
-		.is_waiting = seen->state == WAITS_TASK_LOCKED,
+		.is_waiting = seen->state == WAITS_TASK_LOCKED || seen->state == WAITS_TASK_READY,
+		.is_ready = seen->state == WAITS_TASK_READY,
 		.n_owed = old ? old->n_owed + (uint8_t)(seen->runs - old->runs) : 1,
 		.rest_ns = old ? old->rest_ns : 0,
 	};

@@ -29,6 +29,7 @@ struct waits_task {
 	uint32_t n_owed;        /* waits that were not counted at a place yet */
 	uint8_t runs;
 	bool is_waiting;
+	bool is_ready;          /* its wait has ended, but it has not run since */
 	struct waits_place at;
 };
 
@@ -51,6 +52,7 @@ struct waits_reading {
 enum waits_task_state {
 	WAITS_TASK_RUNS,        /* or is ready to, or its state is unknown */
 	WAITS_TASK_LOCKED,      /* it waits for another task, at a known place */
+	WAITS_TASK_READY,       /* it did, and has not run since that wait ended */
 	WAITS_TASK_ELSEWHERE,   /* it waits for something else */
 };
 
@@ -65,9 +67,10 @@ struct waits_task_seen {
 bool waits_tasks_begin(struct waits *w, uint32_t pid, uint32_t dso, uint64_t from_ns,
 		       uint64_t now_ns, struct waits_reading *ret);
 
-/* Counts the time of a task that has been waiting since the last reading, at the place of that.
- * False: it has not. */
-bool waits_tasks_continue(struct waits_reading *r, uint64_t id, uint8_t runs);
+/* Counts the time of a task that is LOCKED or READY and has not run since the last reading, at the
+ * place of that.  False: it has, or it was in another state. */
+bool waits_tasks_continue(struct waits_reading *r, uint64_t id, uint8_t runs,
+			  enum waits_task_state state);
 
 void waits_tasks_add(struct waits_reading *r, const struct waits_task_seen *seen);
 

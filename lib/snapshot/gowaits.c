@@ -13,38 +13,23 @@
 #include "engine/waits-tasks.h"
 #include "snapshot/gocapture.h"
 #include "snapshot/gostack.h"
+#include "snapshot/gostate.h"
 #include "snapshot/gotarget.h"
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Others wait for time, for input and output, or are the runtime's own. */
-static const char *const lock_reasons[] = {
-	"chan receive", "chan send", "chan receive (nil chan)", "chan send (nil chan)", "select",
-	"select (no cases)", "semacquire", "sync.Cond.Wait", "sync.Mutex.Lock",
-	"sync.RWMutex.Lock", "sync.RWMutex.RLock", "sync.WaitGroup.Wait",
-};
 
 struct gowaits {
 	struct engine *engine;
 	struct gotarget target;
 	uint32_t dso;                   /* of target, whose own may be gone before it is closed */
-	bool is_lock[GO_REASONS_MAX];
+	struct gostate state;
 	uint64_t from_ns;
 	struct snapshot snapshot;       /* for stacks and labels */
 	struct waits_reading reading;
 	struct procs_process *process;  /* during a reading */
 };
-
-static void find_locks(struct gowaits *x)
-{
-	const struct go_reasons *reasons = &x->target.go.reasons;
-	for (unsigned int i = 0; i < reasons->n && i < GO_REASONS_MAX; i++)
-		for (size_t k = 0; k < sizeof(lock_reasons) / sizeof(*lock_reasons); k++)
-			x->is_lock[i] |= strcmp(reasons->text[i], lock_reasons[k]) == 0;
-}
 
 int gowaits_open(struct engine *g, struct procs_process *p, uint64_t from_ns,
 		 struct gowaits **ret, struct err *e)
@@ -61,7 +46,7 @@ int gowaits_open(struct engine *g, struct procs_process *p, uint64_t from_ns,
 	}
 	x->dso = x->target.process.dso->id;
 	snapshot_init(&x->snapshot, g);
-	find_locks(x);
+	gostate_init(&x->state, &x->target.go.reasons);
 	*ret = x;
 	return 0;
 }
@@ -77,14 +62,6 @@ void gowaits_close(struct gowaits *x)
 
 /* ---- one goroutine --------------------------------------------------------------------------- */
 
-static enum waits_task_state state_of(const struct gowaits *x, const struct go_g *g)
-{
-	bool waits = g->status == GO_WAITING || g->status == GO_LEAKED;
-	if (waits && g->wait_reason < GO_REASONS_MAX && x->is_lock[g->wait_reason])
-		return WAITS_TASK_LOCKED;
-	return waits || g->status == GO_SYSCALL ? WAITS_TASK_ELSEWHERE : WAITS_TASK_RUNS;
-}
-
 static void add(struct gowaits *x, const struct go_g *g, enum waits_task_state state,
 		struct waits_place at)
 {
@@ -96,11 +73,11 @@ static void add(struct gowaits *x, const struct go_g *g, enum waits_task_state s
 static bool is_wanted(void *ctx, const struct go_g *g)
 {
 	struct gowaits *x = ctx;
-	enum waits_task_state state = state_of(x, g);
+	enum waits_task_state state = gostate_of(&x->state, g);
 	bool counts_runs = x->target.go.layout.switches;
-	if (state == WAITS_TASK_LOCKED)
+	if (state == WAITS_TASK_LOCKED || state == WAITS_TASK_READY)
 		return !counts_runs ||
-		       !waits_tasks_continue(&x->reading, g->goid, g->switches);
+		       !waits_tasks_continue(&x->reading, g->goid, g->switches, state);
 	add(x, g, state, waits_nowhere);
 	return false;
 }
@@ -140,10 +117,10 @@ static void add_goroutine(struct gowaits *x, const struct gocapture *c,
 {
 	struct snapshot_stack stack;
 	bool is_known = r->how == GOCAPTURE_STEADY || r->how == GOCAPTURE_AGAIN;
-	enum waits_task_state state = is_known ? state_of(x, &r->g) : WAITS_TASK_RUNS;
+	enum waits_task_state state = is_known ? gostate_of(&x->state, &r->g) : WAITS_TASK_RUNS;
 	if (r->how == GOCAPTURE_ENDED)
 		return;
-	if (state != WAITS_TASK_LOCKED) {
+	if (state != WAITS_TASK_LOCKED && state != WAITS_TASK_READY) {
 		add(x, &r->g, state, waits_nowhere);
 		return;
 	}

@@ -40,12 +40,27 @@ launched() {
 attempts 3 launched
 run "$CPROF" report --info l.pb.gz
 like out 'block: waits of goroutines in Go programs' 'the comments say what was measured'
+like out 'block: [0-9]+ readings of goroutines, [0-9.]+ ms apart on average and [0-9]+ ms at most' \
+	'and how far apart the readings were'
 unlike out 'so it is not measured' 'and goroutines are not missing'
 run "$CPROF" report --by wait l.pb.gz
 like out 'chan receive$' 'what goroutines wait for is a label'
 like out '(semacquire|sync\.Mutex\.Lock)$' 'and locks'
 run "$CPROF" report l.pb.gz
 like out '[0-9.]+m?s +[0-9.]+% .*(sync\.\(\*Mutex\)\.Lock|main\.waitLock)' 'waits belong to the function that waits'
+
+# A wait lasts until the goroutine runs, as its own clock does.
+check 'a program with one thread builds' go build -o goready.keep "$CPROF_SOURCE_ROOT/tests/prog/goready.go"
+ready() {
+	run "$CPROF" record -q -e block -o y.pb.gz -- ./goready.keep 2
+	cp out own
+	profile 'goroutines that are ready to run: the time is that of the program' y.pb.gz \
+		"abs(cum('main.waitTurn') * total / 1e9 - $(of waitTurn)) < 0.05 * $(of waitTurn)"
+	profile 'and the label says what they wait for' y.pb.gz \
+		"0.2 < part(lambda r: 'main.waitTurn' in r[0] and r[2]['state'] == 'runnable') < 0.8" \
+		"labels('state') == {'blocked', 'runnable'}"
+}
+attempts 3 ready
 
 # Attached, in the middle of its life: what waits all the time has all the time.
 ./goblock.keep 4 >/dev/null &

@@ -17,6 +17,7 @@ int kind_cpu_choose_only(struct kind_session *k, const struct kind_cpu_only *onl
 
 int kind_cpu_open(struct kind_session *k, struct err *e);
 void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns);
+void kind_cpu_ended(struct kind_session *k, struct engine *g, uint64_t end_ns);
 int kind_cpu_timeout_ms(const struct kind_session *k);
 int kind_cpu_find_event(const struct kind_session *k, const char *name);
 void kind_cpu_stats(const struct kind_session *k, struct cprof_stats *ret);
@@ -26,8 +27,9 @@ void kind_cpu_close(struct kind_session *k);
 
 #define KIND_CPU_OPERATIONS                                                                    \
 	.open = kind_cpu_open, .started = kind_cpu_looks_started, .drained = kind_cpu_drained, \
-	.timeout_ms = kind_cpu_timeout_ms, .find_event = kind_cpu_find_event,                  \
-	.stats = kind_cpu_stats, .coverage_percent = kind_cpu_coverage,                        \
-	.why_empty = kind_cpu_why_empty, .close = kind_cpu_close
+	.ended = kind_cpu_ended, .timeout_ms = kind_cpu_timeout_ms,                            \
+	.find_event = kind_cpu_find_event, .stats = kind_cpu_stats,                            \
+	.coverage_percent = kind_cpu_coverage, .why_empty = kind_cpu_why_empty,                \
+	.close = kind_cpu_close
 
 #endif

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #define EVERY_NS 5000000u
+#define LATE_NS 20000000u              /* on average, which is reported */
 #define READING_PART 20u               /* of the time, at most */
 /* So often processes are looked for, and so often one is tried. */
 #define SEARCH_EVERY_NS 20000000u
@@ -40,6 +41,7 @@ struct kind_cpu_tasks {
 	VEC(struct watched) process;
 	uint64_t next_search_ns, next_ns;
 	uint32_t n_readers, random;
+	uint64_t n_readings, apart_ns, longest_ns, last_ns; /* distances between readings */
 	bool has_mutex, is_explained;
 };
 
@@ -134,7 +136,10 @@ static void stop_reading(struct kind_cpu_tasks *x, struct watched *p, struct eng
 	waits_tasks_forget(&g->waits, p->pid, now_ns);
 	gowaits_close(p->reader);
 	p->reader = NULL;
-	x->n_readers--;
+	/* What was counted is not counted again if it can be read after all. */
+	p->from_ns = now_ns;
+	if (!--x->n_readers)
+		x->last_ns = 0;
 }
 
 /* The runtime's list of goroutines does not exist at once. */
@@ -189,8 +194,21 @@ static void search(struct kind_session *k, struct engine *g, uint64_t now_ns)
 
 /* ---- readings ------------------------------------------------------------------------------ */
 
+/* Readings are late if cprof gets no CPU.  Their distances say how much time each one stands for. */
+static void note_distance(struct kind_cpu_tasks *x, uint64_t now_ns)
+{
+	uint64_t ns = x->last_ns && x->last_ns < now_ns ? now_ns - x->last_ns : 0;
+	x->last_ns = now_ns;
+	if (!ns)
+		return;
+	x->n_readings++;
+	x->apart_ns += ns;
+	x->longest_ns = ns > x->longest_ns ? ns : x->longest_ns;
+}
+
 static void read_all(struct kind_cpu_tasks *x, struct engine *g, uint64_t now_ns)
 {
+	note_distance(x, now_ns);
 	uint64_t cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (size_t i = 0; i < x->process.n; i++) {
 		struct watched *w = &x->process.v[i];
@@ -215,6 +233,19 @@ void kind_cpu_tasks_drained(struct kind_session *k, struct engine *g)
 		search(k, g, now_ns);
 	if (x->n_readers && now_ns >= x->next_ns)
 		read_all(x, g, now_ns);
+}
+
+void kind_cpu_tasks_ended(struct kind_session *k)
+{
+	const struct kind_cpu_tasks *x = ((struct kind_cpu *)k->state)->waits.tasks;
+	if (!x || !x->n_readings)
+		return;
+	double apart_ms = (double)x->apart_ns / (double)x->n_readings / 1e6;
+	remark(k, "block: %llu readings of goroutines, %.1f ms apart on average and %.0f ms at most",
+	       (unsigned long long)x->n_readings, apart_ms, (double)x->longest_ns / 1e6);
+	if (x->apart_ns > x->n_readings * LATE_NS)
+		log_line(k->log, LOG_WARN, "block: goroutines were read every %.0f ms only, so waits "
+			 "shorter than that are estimates of few readings", apart_ms);
 }
 
 int kind_cpu_tasks_timeout_ms(const struct kind_session *k)

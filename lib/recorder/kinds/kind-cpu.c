@@ -404,6 +404,13 @@ double kind_cpu_coverage(const struct kind_session *k, const struct cprof_stats 
 	return coverage_percent(k->config, stats, event);
 }
 
+void kind_cpu_ended(struct kind_session *k, struct engine *g, uint64_t end_ns)
+{
+	(void)g;
+	(void)end_ns;
+	kind_cpu_tasks_ended(k);
+}
+
 void kind_cpu_close(struct kind_session *k)
 {
 	struct kind_cpu *c = k->state;

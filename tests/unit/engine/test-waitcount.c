@@ -210,7 +210,7 @@ static void test_tasks(void)
 	uint32_t stack = stacks_add(&g.stacks, STACKS_EMPTY, frame, true);
 	for (uint64_t now = 100; now <= 200; now += 50) {
 		tap_ok(waits_tasks_begin(&g.waits, 7, a, 50, now, &reading), "a reading");
-		if (!waits_tasks_continue(&reading, 1, 0))
+		if (!waits_tasks_continue(&reading, 1, 0, WAITS_TASK_LOCKED))
 			waits_tasks_add(&reading, &(struct waits_task_seen){
 				.id = 1, .state = WAITS_TASK_LOCKED,
 				.at = { .stack = stack, .reason = WAITS_FOR_LOCK } });

@@ -44,7 +44,8 @@ static void at(uint64_t from_ns, uint64_t now_ns)
 
 static void see(uint64_t id, uint8_t runs, enum waits_task_state state, uint32_t stack)
 {
-	if (state == WAITS_TASK_LOCKED && waits_tasks_continue(&reading, id, runs))
+	if ((state == WAITS_TASK_LOCKED || state == WAITS_TASK_READY) &&
+	    waits_tasks_continue(&reading, id, runs, state))
 		return;
 	waits_tasks_add(&reading, &(struct waits_task_seen){
 		.id = id, .runs = runs, .state = state,
@@ -95,6 +96,33 @@ static void test_times(void)
 	waits_tasks_end(&reading);
 	waits_settle(&w, 300);
 	end("7:blocked:4:30*1 7:blocked:4:30*0", "only the window counts, and a wait in it once");
+}
+
+/* Few threads, or a busy machine: a task is ready for longer than it has waited. */
+static void test_ready(void)
+{
+	begin();
+	at(0, 100);
+	see(1, 9, WAITS_TASK_LOCKED, 4);
+	waits_tasks_end(&reading);
+	at(0, 150);
+	see(1, 9, WAITS_TASK_READY, 5);
+	waits_tasks_end(&reading);
+	at(0, 400);
+	see(1, 9, WAITS_TASK_READY, 5);
+	waits_tasks_end(&reading);
+	waits_settle(&w, 410);
+	at(0, 420);
+	see(1, 9, WAITS_TASK_RUNS, 0);
+	see(2, 3, WAITS_TASK_READY, 6);
+	waits_tasks_end(&reading);
+	at(0, 430);
+	see(1, 10, WAITS_TASK_LOCKED, 4);
+	see(2, 4, WAITS_TASK_LOCKED, 6);
+	waits_tasks_end(&reading);
+	end("7:blocked:4:100*1 7:runnable:4:50*0 7:runnable:4:250*0 7:runnable:4:10*0 "
+	    "7:runnable:6:10*1 7:blocked:4:10*1 7:blocked:6:10*1",
+	    "its wait lasts until it runs, at one place, and is one");
 }
 
 static void test_numbers(void)
@@ -163,6 +191,7 @@ static void test_processes(void)
 int main(void)
 {
 	test_times();
+	test_ready();
 	test_numbers();
 	test_processes();
 	return tap_done();
