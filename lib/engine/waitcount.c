@@ -112,7 +112,8 @@ static void add_to_event(struct engine *g, const struct waits_piece *p, uint32_t
 	at.labels = p->is_wake ? with_waiter(g, at.labels, p)
 		    : samplelabels_with(&g->own_labels, at.labels, "state",
 					waits_state_name(p->state));
-	if (at.locks && g->options.waits[i] & (WAITS_LOCKS | WAITS_WAKERS))
+	bool is_ready = p->task_rest_ns && p->state == WAITS_RUNNABLE;
+	if (at.locks && !is_ready && g->options.waits[i] & (WAITS_LOCKS | WAITS_WAKERS))
 		at.labels = labels_join(&g->labels, at.labels, at.locks);
 	g->event[i].n_samples += n;
 	g->event[i].value += ns;

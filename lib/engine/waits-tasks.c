@@ -3,8 +3,8 @@
  * because the distances of readings do not depend on tasks, and exact for a task that has not run
  * in between.  So the end of a wait is not known, but no task has more time than has passed.
  *
- * The wait of a task ends when it runs again.  Until then it may be ready for long, if all threads are
- * busy or have no CPU, and its own clock does not stop meanwhile.
+ * The wait of a task ends when it runs again.  Until then it may be ready for long, if all threads
+ * are busy or have no CPU, and its own clock does not stop meanwhile.
  *
  * How often a task has left its thread since the last reading is how many waits it has begun.  They
  * count where the next reading shows it waiting, so that no wait is missing; if it waits at several
@@ -51,7 +51,8 @@ static void count(struct waits *w, const struct waits_tasks_process *p, struct w
 	if (!ns)
 		return;
 	w->count(w->count_ctx, &(struct waits_piece){
-		.pid = p->pid, .state = t->is_ready ? WAITS_RUNNABLE : WAITS_BLOCKED, .ns = ns, .n = t->n_owed, .at = t->at,
+		.pid = p->pid, .state = t->is_ready ? WAITS_RUNNABLE : WAITS_BLOCKED, .ns = ns,
+		.n = t->n_owed, .at = t->at,
 		.is_below = now_ns - t->began_ns < w->min_ns, .task_rest_ns = &t->rest_ns,
 	});
 	t->n_owed = 0;

@@ -45,7 +45,8 @@ enum waits_reason {
 /* A stack and label sets of the engine.  An unknown stack is STACKS_NONE. */
 struct waits_place {
 	uint32_t stack, labels;
-	uint32_t locks;        /* labels in the profiles of locks only; 0: none */
+	uint32_t locks;        /* labels in the profiles of locks only; 0: none.  Of a task: labels
+				* that it has not while it is ready to run */
 	bool is_partial;       /* the stack does not reach its root */
 	enum waits_reason reason;  /* of a wait there */
 };

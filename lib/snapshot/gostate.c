@@ -1,8 +1,8 @@
 /*
- * A goroutine whose wait has ended is runnable until it gets a thread.  One that was preempted, that
- * has given its thread back or that has not run yet is runnable, too, and its reason to wait is that
- * of some earlier wait.  But all goroutines that wait go on at the same place, in runtime.gopark, and
- * no others do.
+ * A goroutine whose wait has ended is runnable until it gets a thread.  One that was preempted,
+ * that has given its thread back or that has not run yet is runnable, too, and its reason to wait
+ * is that of some earlier wait.  But all goroutines that wait go on at the same place, in
+ * runtime.gopark, and no others do.
  */
 
 #include "snapshot/gostate.h"

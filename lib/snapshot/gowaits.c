@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/waits-tasks.h"
 #include "snapshot/gocapture.h"
+#include "snapshot/goidle.h"
 #include "snapshot/gostack.h"
 #include "snapshot/gostate.h"
 #include "snapshot/gotarget.h"
@@ -112,6 +113,27 @@ static uint32_t labels_of(struct gowaits *x, const struct gocapture *c,
 	return snapshot_take_labels(s);
 }
 
+/* A label set; 0: it may wait for anything. */
+static uint32_t idle_label_of(struct gowaits *x, const struct gocapture_goroutine *r,
+			      const struct snapshot_stack *stack)
+{
+	struct engine *g = x->engine;
+	const struct goidle idle = { x->target.process.table, &x->target.go.layout,
+				     &x->target.process.memory };
+	uint64_t vaddr[GOIDLE_FRAMES_MAX];
+	size_t n = 0;
+	uint32_t node = stack->is_whole ? stack->id : STACKS_EMPTY;
+	for (; node != STACKS_EMPTY && n < GOIDLE_FRAMES_MAX; node = g->stacks.v[node].parent) {
+		const struct frame *f = &g->frames.v[g->stacks.v[node].frame];
+		if (f->dso != x->dso)
+			return 0;
+		vaddr[n++] = f->vaddr;
+	}
+	const char *value = node == STACKS_EMPTY ? goidle_label(&idle, &r->g, r->at, vaddr, n)
+						 : NULL;
+	return value ? samplelabels_with(&g->own_labels, 0, "idle", value) : 0;
+}
+
 static void add_goroutine(struct gowaits *x, const struct gocapture *c,
 			  const struct gocapture_goroutine *r)
 {
@@ -126,7 +148,9 @@ static void add_goroutine(struct gowaits *x, const struct gocapture *c,
 	}
 	gostack_unwind(&x->snapshot, x->process, &x->target, c, r, &stack);
 	add(x, &r->g, state, (struct waits_place){
-		.stack = stack.id, .labels = labels_of(x, c, r), .reason = WAITS_FOR_LOCK,
+		.stack = stack.id, .labels = labels_of(x, c, r),
+		.locks = state == WAITS_TASK_LOCKED ? idle_label_of(x, r, &stack) : 0,
+		.reason = WAITS_FOR_LOCK,
 		.is_partial = !stack.is_whole,
 	});
 }

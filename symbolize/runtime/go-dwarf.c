@@ -8,7 +8,7 @@
 
 #define FIELD(name) offsetof(struct go_layout, name)
 
-/* src/runtime/runtime2.go, src/runtime/synctest.go, src/runtime/pprof/label.go. */
+/* src/runtime/{runtime2,chan,synctest}.go, src/runtime/pprof/label.go. */
 static const struct field {
 	const char *type, *name;
 	size_t to;              /* the field of struct go_layout */
@@ -31,6 +31,10 @@ static const struct field {
 	{ "runtime.g", "startpc", FIELD(start_pc), false },
 	{ "runtime.g", "labels", FIELD(labels), false },
 	{ "runtime.g", "bubble", FIELD(bubble), true },
+	{ "runtime.g", "waiting", FIELD(waiting), true },
+	{ "runtime.sudog", "waitlink", FIELD(sudog_link), true },
+	{ "runtime.sudog", "c", FIELD(sudog_chan), true },
+	{ "runtime.hchan", "recvq", FIELD(chan_receivers), true },
 	{ "runtime.gobuf", "lr", FIELD(gobuf_lr), false },
 	{ "runtime.gobuf", "bp", FIELD(gobuf_bp), false },
 	{ "runtime.m", "procid", FIELD(m_proc_id), false },

@@ -14,24 +14,27 @@
 #define STACK_BYTES_MAX (1ull << 30)    /* runtime.maxstacksize */
 #define GOID_MAX (1ull << 48)
 
+#define WAITS_UP_TO_1_25 .sudog_link = 64, .sudog_chan = 80
+
 #define LAYOUT_UP_TO_1_20                                                                   \
 	.m = 48, .sched = 56, .syscall_sp = 112, .syscall_pc = 120, .status = 144,              \
 	.goid = 152,                                                                            \
 	.wait_since = 168, .wait_reason = 176, .switches = 189, .locked_m = 232,                \
 	.go_pc = 296, .start_pc = 312, .labels = 360, .gobuf_lr = 40, .gobuf_bp = 48,           \
-	.m_proc_id = 72, .m_curg = 192
+	.m_proc_id = 72, .m_curg = 192, .waiting = 328, WAITS_UP_TO_1_25, .chan_receivers = 56
 
 #define LAYOUT_1_21                                                                         \
 	.m = 48, .sched = 56, .syscall_sp = 112, .syscall_pc = 120, .status = 144,              \
 	.goid = 152, .wait_since = 168, .wait_reason = 176, .locked_m = 208, .parent = 272,     \
 	.go_pc = 280, .start_pc = 296, .labels = 344, .gobuf_lr = 40, .gobuf_bp = 48,           \
-	.m_proc_id = 72, .m_curg = 192
+	.m_proc_id = 72, .m_curg = 192, .waiting = 312, WAITS_UP_TO_1_25, .chan_receivers = 56
 
 #define LAYOUT_1_23                                                                         \
 	.m = 48, .sched = 56, .syscall_sp = 112, .syscall_pc = 120, .syscall_bp = 128,          \
 	.status = 152, .goid = 160, .wait_since = 176, .wait_reason = 184, .switches = 199,     \
 	.locked_m = 216, .parent = 280, .go_pc = 288, .start_pc = 304, .labels = 352,           \
-	.gobuf_lr = 40, .gobuf_bp = 48, .m_proc_id = 72, .m_curg = 192
+	.gobuf_lr = 40, .gobuf_bp = 48, .m_proc_id = 72, .m_curg = 192, .waiting = 320,         \
+	WAITS_UP_TO_1_25, .chan_receivers = 64
 
 /* Since 1.25 gobuf has no field ret, so all that follows it is 8 bytes further in front. */
 #define LAYOUT_FROM_1_25                                                                    \
@@ -39,6 +42,7 @@
 	.status = 144, .goid = 152, .wait_since = 168, .wait_reason = 176, .switches = 191,     \
 	.locked_m = 208,                                                                        \
 	.gobuf_lr = 32, .gobuf_bp = 40, .m_proc_id = 64, .m_curg = 184, .bubble_id = 72,        \
+	.chan_receivers = 64,                                                                   \
 	.label_format = GO_LABELS_SLICE
 
 static const struct {
@@ -46,9 +50,9 @@ static const struct {
 	struct go_layout layout;
 } known[] = {
 	{ 26, 27, { LAYOUT_FROM_1_25, .parent = 280, .go_pc = 288, .start_pc = 304, .labels = 352,
-		    .bubble = 392 } },
+		    .bubble = 392, .waiting = 320, .sudog_link = 72, .sudog_chan = 88 } },
 	{ 25, 25, { LAYOUT_FROM_1_25, .parent = 272, .go_pc = 280, .start_pc = 296, .labels = 344,
-		    .bubble = 384 } },
+		    .bubble = 384, .waiting = 312, WAITS_UP_TO_1_25 } },
 	{ 24, 24, { LAYOUT_1_23, .label_format = GO_LABELS_SLICE } },
 	{ 23, 23, { LAYOUT_1_23, .label_format = GO_LABELS_MAP } },
 	{ 22, 22, { LAYOUT_1_21, .switches = 191 } },
@@ -78,7 +82,7 @@ size_t go_layout_g_bytes(const struct go_layout *l)
 		l->sched + l->gobuf_bp + 8, l->syscall_sp + 8, l->syscall_pc + 8,
 		l->syscall_bp + 8, l->status + 8, l->goid + 8, l->wait_since + 8,
 		l->wait_reason + 8, l->switches + 8, l->locked_m + 8, l->parent + 8, l->go_pc + 8,
-		l->start_pc + 8, l->labels + 8, l->bubble + 8,
+		l->start_pc + 8, l->labels + 8, l->bubble + 8, l->waiting + 8,
 	};
 	size_t n = 0;
 	for (size_t i = 0; i < sizeof(end) / sizeof(*end); i++)
@@ -121,6 +125,7 @@ void go_g_decode(const struct go_layout *l, const uint8_t *b, struct go_g *ret)
 		.go_pc = word(b, l->go_pc), .start_pc = word(b, l->start_pc),
 		.wait_since = word(b, l->wait_since), .labels = word_if(b, l->labels),
 		.locked_m = word(b, l->locked_m), .bubble = word_if(b, l->bubble),
+		.waiting = word_if(b, l->waiting),
 		.status = status & ~GO_SCAN, .wait_reason = b[l->wait_reason],
 		.switches = b[l->switches],
 		.is_scanned = status & GO_SCAN,

@@ -2,9 +2,9 @@
 #define CPROF_SYMBOLIZE_RUNTIME_GO_LAYOUT_H
 
 /*
- * Where the fields of the runtime's structures are: of a goroutine (g), its saved registers (gobuf)
- * and its thread (m), in src/runtime/runtime2.go of Go.  64-bit programs only; x86-64 and arm64
- * have the same layout.
+ * Where the fields of the runtime's structures are: of a goroutine (g), its saved registers
+ * (gobuf), its thread (m) and what it waits for (sudog), in src/runtime/runtime2.go of Go, and of a
+ * channel (hchan), in chan.go.  64-bit programs only; x86-64 and arm64 have the same layout.
  */
 
 #include <stdbool.h>
@@ -21,10 +21,12 @@ struct go_layout {
 	/* of g */
 	uint16_t stack, m, sched, syscall_sp, syscall_pc, syscall_bp;
 	uint16_t status, goid, wait_since, wait_reason, switches, locked_m;
-	uint16_t parent, go_pc, start_pc, labels, bubble;
+	uint16_t parent, go_pc, start_pc, labels, bubble, waiting;
 	uint16_t gobuf_lr, gobuf_bp;            /* in sched */
 	uint16_t m_proc_id, m_curg;             /* in m; m.g0 is its first field */
 	uint16_t bubble_id;                     /* in synctestBubble */
+	uint16_t sudog_link, sudog_chan;        /* in sudog; sudog.g is its first field */
+	uint16_t chan_receivers;                /* in hchan; the queue of senders follows */
 	uint16_t label_format;                  /* enum go_label_format */
 };
 
@@ -62,6 +64,7 @@ struct go_g {
 	uint64_t goid, parent, go_pc, start_pc;
 	uint64_t wait_since;            /* ns of CLOCK_MONOTONIC, by the garbage collector */
 	uint64_t labels, locked_m, bubble;
+	uint64_t waiting;               /* the first sudog of what it waits for */
 	uint32_t status;                /* enum go_status, if the bytes are those of a g */
 	uint8_t wait_reason;
 	uint8_t switches;               /* counts how often it left a thread (trackingSeq) */

@@ -87,6 +87,16 @@ static const struct rule rules[] = {
 		      "runtime.sysmon|runtime.templateThread|runtime.gcstopm" },
 	{ POOL, NULL, "runtime.runqgrab ?runtime.runqsteal ?runtime.stealWork "
 		      "runtime.findRunnable|runtime.findrunnable" },
+	/* Goroutines, beside those that lib/snapshot/goidle.c recognises: `select {}`; the actors
+	 * of oklog/run, which wait for their end; HTTP/2, gRPC and OpenTelemetry. */
+	{ LOOP, "runtime.block", "*" },
+	{ LOOP, "runtime.chanrecv*|runtime.selectgo", "*/oklog/run.(*Group).Run" },
+	{ LOOP, "runtime.chanrecv*|runtime.selectgo",
+	  "* ?main.main.func* */oklog/run.(*Group).Run.func*" },
+	{ LOOP, "runtime.selectgo",
+	  "net/http.(*http2serverConn).serve|*/net/http2.(*serverConn).serve" },
+	{ POOL, "runtime.selectgo", "*/grpc/internal/transport.(*controlBuffer).get" },
+	{ POOL, "runtime.selectgo", "*/otel/sdk/trace.(*batchSpanProcessor).processQueue" },
 	/* Java: sun.nio.ch and Netty's transport; what the threads of a pool wait for, where Java's
 	 * methods have names (ThreadPoolExecutor.java, ForkJoinPool.java). */
 	{ LOOP, NULL, "Java_sun_nio_ch_EPoll_wait|Java_sun_nio_ch_EPollArrayWrapper_epollWait|"

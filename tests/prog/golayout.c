@@ -15,7 +15,8 @@ static const struct { const char *name; size_t at; } fields[] = {
 	FIELD(syscall_bp), FIELD(status), FIELD(goid), FIELD(wait_since), FIELD(wait_reason),
 	FIELD(switches), FIELD(locked_m), FIELD(parent), FIELD(go_pc), FIELD(start_pc),
 	FIELD(labels), FIELD(bubble), FIELD(gobuf_lr), FIELD(gobuf_bp), FIELD(m_proc_id),
-	FIELD(m_curg), FIELD(bubble_id), FIELD(label_format),
+	FIELD(m_curg), FIELD(bubble_id), FIELD(label_format), FIELD(waiting),
+	FIELD(sudog_link), FIELD(sudog_chan), FIELD(chan_receivers),
 };
 #define N_FIELDS (sizeof(fields) / sizeof(*fields))
 

@@ -194,7 +194,7 @@ static void search(struct kind_session *k, struct engine *g, uint64_t now_ns)
 
 /* ---- readings ------------------------------------------------------------------------------ */
 
-/* Readings are late if cprof gets no CPU.  Their distances say how much time each one stands for. */
+/* Readings are late if cprof gets no CPU.  Each one stands for its distance from the last. */
 static void note_distance(struct kind_cpu_tasks *x, uint64_t now_ns)
 {
 	uint64_t ns = x->last_ns && x->last_ns < now_ns ? now_ns - x->last_ns : 0;
@@ -241,11 +241,11 @@ void kind_cpu_tasks_ended(struct kind_session *k)
 	if (!x || !x->n_readings)
 		return;
 	double apart_ms = (double)x->apart_ns / (double)x->n_readings / 1e6;
-	remark(k, "block: %llu readings of goroutines, %.1f ms apart on average and %.0f ms at most",
-	       (unsigned long long)x->n_readings, apart_ms, (double)x->longest_ns / 1e6);
+	remark(k, "block: %llu readings of goroutines, %.1f ms apart on average and %.0f ms at "
+	       "most", (unsigned long long)x->n_readings, apart_ms, (double)x->longest_ns / 1e6);
 	if (x->apart_ns > x->n_readings * LATE_NS)
-		log_line(k->log, LOG_WARN, "block: goroutines were read every %.0f ms only, so waits "
-			 "shorter than that are estimates of few readings", apart_ms);
+		log_line(k->log, LOG_WARN, "block: goroutines were read every %.0f ms only, so "
+			 "shorter waits are estimates of few readings", apart_ms);
 }
 
 int kind_cpu_tasks_timeout_ms(const struct kind_session *k)

@@ -238,6 +238,43 @@ static void test_tasks(void)
 	engine_done(&g);
 }
 
+/* An idle task that has got work waits for a thread, and is not idle then. */
+static void test_idle_task(void)
+{
+	static const uint8_t waits[] = { WAITS_SOURCE | WAITS_LOCKS };
+	struct engine g;
+	struct waits_reading reading;
+	const struct engine_options o = { .n_events = 1, .waits = waits, .follow = true };
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	feed_at(10);
+	feed_comm(&g, 7, 7, "prog", true);
+	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/a");
+	uint32_t a = g.procs.process[0]->space.map.v[0].dso;
+	uint32_t frame = frames_add(&g.frames, a, 0x50, true);
+	uint32_t stack = stacks_add(&g.stacks, STACKS_EMPTY, frame, true);
+	uint32_t idle = samplelabels_with(&g.own_labels, 0, "idle", "pool");
+	for (uint64_t now = 100; now <= 200; now += 50) {
+		enum waits_task_state state = now < 200 ? WAITS_TASK_LOCKED : WAITS_TASK_READY;
+		waits_tasks_begin(&g.waits, 7, a, 50, now, &reading);
+		if (!waits_tasks_continue(&reading, 1, 0, state))
+			waits_tasks_add(&reading, &(struct waits_task_seen){
+				.id = 1, .state = state, .at = { .stack = stack, .locks = idle,
+				.reason = WAITS_FOR_LOCK } });
+		waits_tasks_end(&reading);
+	}
+	bool is_idle = false, is_ready = false;
+	for (uint32_t i = 0; i < g.counts.n; i++) {
+		const char *labels = feed_labels_text(&g, g.counts.v[i].labels);
+		is_idle |= g.counts.v[i].value == 100 && strstr(labels, "idle=pool") &&
+			   strstr(labels, "state=blocked");
+		is_ready |= g.counts.v[i].value == 50 && strcmp(labels, "state=runnable") == 0;
+	}
+	tap_ok(is_idle, "a task that has nothing to do is idle");
+	tap_ok(is_ready, "and is not while it waits for a thread");
+	engine_done(&g);
+}
+
 /* A wake-up of thread 9 by thread 7 in the kernel's code, in an interrupt if flags say so. */
 static void feed_wake(struct engine *g, uint64_t time_ns, uint64_t code, uint8_t flags)
 {
@@ -316,6 +353,7 @@ int main(void)
 	test_quanta();
 	test_locks();
 	test_tasks();
+	test_idle_task();
 	test_wakers();
 	return tap_done();
 }

@@ -20,6 +20,7 @@
 #define PYTHON_WAIT LIBC ":__new_sem_wait_slow64 " PYTHON_LIB "PyThread_acquire_lock_timed " \
 	PYTHON_LIB "acquire_timed " PYTHON_LIB "lock_PyThread_acquire_lock " \
 	PYTHON_LIB "PyObject_Vectorcall "
+#define GO_PARK "/bin/g:runtime.gopark "
 #define PYTHON_CALL PYTHON_LIB "py_trampoline_evaluator " PYTHON_LIB "PyObject_Vectorcall " \
 	PYTHON_LIB "_PyEval_EvalFrameDefault "
 
@@ -125,6 +126,31 @@ static const struct scene scenes[] = {
 	  "/bin/g:runtime.findRunnable /bin/g:runtime.mcall", "idle=pool", "" },
 	{ "Go waits for the network", "/bin/g:runtime/internal/syscall.EpollWait "
 	  "/bin/g:runtime.netpoll /bin/g:runtime.findRunnable", "idle=event-loop", "" },
+	{ "a goroutine that waits for ever", GO_PARK "/bin/g:runtime.block /bin/g:main.run "
+	  "/bin/g:main.main /bin/g:runtime.main /bin/g:runtime.goexit", "idle=event-loop", "" },
+	{ "main waits for actors", GO_PARK "/bin/g:runtime.chanrecv /bin/g:runtime.chanrecv1 "
+	  "/bin/g:github.com/oklog/run.(*Group).Run /bin/g:main.main /bin/g:runtime.main",
+	  "idle=event-loop", "" },
+	{ "an actor", GO_PARK "/bin/g:runtime.selectgo /bin/g:main.main.func7 "
+	  "/bin/g:github.com/oklog/run.(*Group).Run.func1 /bin/g:runtime.goexit",
+	  "idle=event-loop", "" },
+	{ "an actor that runs a manager", GO_PARK "/bin/g:runtime.selectgo "
+	  "/bin/g:example.com/scrape.(*Manager).Run /bin/g:main.main.func15 "
+	  "/bin/g:github.com/oklog/run.(*Group).Run.func1 /bin/g:runtime.goexit",
+	  "idle=event-loop", "" },
+	{ "an actor at work", GO_PARK "/bin/g:runtime.selectgo /bin/g:example.com/db.Query "
+	  "/bin/g:example.com/scrape.(*Manager).Run /bin/g:main.main.func15 "
+	  "/bin/g:github.com/oklog/run.(*Group).Run.func1 /bin/g:runtime.goexit", "", "" },
+	{ "an actor that waits for a lock", GO_PARK "/bin/g:runtime.semacquire1 "
+	  "/bin/g:sync.(*Mutex).Lock /bin/g:main.main.func7 "
+	  "/bin/g:github.com/oklog/run.(*Group).Run.func1 /bin/g:runtime.goexit", "", "" },
+	{ "a connection of HTTP/2", GO_PARK "/bin/g:runtime.selectgo "
+	  "/bin/g:net/http.(*http2serverConn).serve /bin/g:runtime.goexit",
+	  "idle=event-loop", "" },
+	{ "a request of HTTP/2", GO_PARK "/bin/g:runtime.selectgo "
+	  "/bin/g:net/http.(*http2ClientConn).RoundTrip /bin/g:main.fetch", "", "" },
+	{ "a result", GO_PARK "/bin/g:runtime.chanrecv /bin/g:runtime.chanrecv1 /bin/g:main.main "
+	  "/bin/g:runtime.main /bin/g:runtime.goexit", "", "" },
 	{ "a system call of Go", "/bin/g:syscall.Syscall /bin/g:syscall.read "
 	  "/bin/g:os.(*File).Read /bin/g:main.main", "", "" },
 	{ "a compiler thread of Java", KERNEL LIBC ":___pthread_cond_timedwait64 " JVM
