@@ -376,6 +376,9 @@ static int add_readers(struct cprof_recorder *rec, struct err *e)
 	rec->readers.pool.on_thread = rec->config.on_reader;
 	rec->readers.pool.on_thread_ctx = rec->config.on_reader_ctx;
 	bool has_waits = rec->engine.options.waits || rec->kind->feed;
+	/* it uses them itself */
+	if (rec->kind->snapshot)
+		return 0;
 	if (n > 1 && (has_waits || rec->config.go_labels == CPROF_GO_LABELS_EXACT)) {
 		if (!is_auto)
 			log_line(rec->session.log, LOG_WARN, "%s by one reader, not %u", has_waits ?

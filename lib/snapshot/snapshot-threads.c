@@ -259,6 +259,7 @@ static int take(struct take *t, struct err *e)
 	if (r < 0)
 		return r;
 	t->interps = interps_new(t);
+	threadscan_open(&t->scan);
 	if (threadscan_take(&t->scan) < 0)
 		return err_errno(e, ENOMEM, "cannot take a snapshot");
 	threadscan_details(&t->scan);
@@ -290,6 +291,9 @@ int snapshot_threads_take(struct snapshot *s, const struct snapshot_threads *o, 
 	while (t.arch->perf_reg[t.fp] != t.arch->fp)
 		t.fp++;
 	threadscan_init(&t.scan, o->host, &o->limits);
+	t.scan.crew.n_readers = o->n_readers;
+	t.scan.crew.on_reader = o->on_reader;
+	t.scan.crew.on_reader_ctx = o->on_reader_ctx;
 	int r = take(&t, e);
 	waitclock_done(&t.clock);
 	interps_free(t.interps);

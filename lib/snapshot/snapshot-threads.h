@@ -31,6 +31,9 @@ struct snapshot_threads {
 	enum snapshot_stop stop;
 	enum interp_mode interpreter;
 	struct threadscan_limits limits;
+	uint32_t n_readers;             /* crew.h */
+	void (*on_reader)(void *ctx, bool begins);
+	void *on_reader_ctx;
 };
 
 /*

@@ -50,11 +50,17 @@ void threadscan_read_details(struct threadscan *s, struct threadscan_thread *t)
 	t->has_details = waits && threadscan_is_still(s, t);
 }
 
-void threadscan_details(struct threadscan *s)
+static void details_part(void *ctx, size_t first, size_t end)
 {
-	for (size_t i = 0; i < s->threads.n && clock_monotonic_ns() < s->end_ns; i++)
+	struct threadscan *s = ctx;
+	for (size_t i = first; i < end && clock_monotonic_ns() < s->end_ns; i++)
 		if (s->threads.v[i].look != THREADSCAN_ENDED)
 			threadscan_read_details(s, &s->threads.v[i]);
+}
+
+void threadscan_details(struct threadscan *s)
+{
+	threadscan_each(s, details_part);
 }
 
 /* ---- programs that are replaced ------------------------------------------------------------- */

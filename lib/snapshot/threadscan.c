@@ -1,9 +1,9 @@
 /*
  * Opening a file in /proc costs several times as much as reading it.  So two files of each thread
  * are opened before the snapshot begins, as far as the limit on descriptors allows, and the
- * snapshot proper is three passes of short reads: the counts, the system calls, and the counts
- * again, with the stacks in between.  Names and other details follow afterwards; they belong to a
- * stack if the thread has still not run.
+ * snapshot proper is three passes of short reads: the counts, the system calls with the stacks, and
+ * the counts again.  Names and other details follow afterwards; they belong to a stack if the
+ * thread has still not run.  A pass may be divided between idle CPUs, but ends before the next.
  */
 
 #include "snapshot/threadscan.h"
@@ -25,6 +25,7 @@
 
 #define LINE_BYTES_MAX 256
 #define ATTEMPTS_MAX 20u
+#define STACKS_AT_ONCE 64u
 #define FDS_KEPT_FREE 256u              /* for files of targets, and for the caller */
 #define FDS_DEFAULT 1024u
 
@@ -44,6 +45,16 @@ void threadscan_init(struct threadscan *s, const struct host *h,
 		.host = h, .n_fds_max = fds_max(), .n_threads_max = limits->n_threads,
 		.end_ns = clock_monotonic_ns() + limits->time_ns,
 	};
+	crew_init(&s->crew, h);
+}
+
+void threadscan_each(struct threadscan *s, crew_fn *fn)
+{
+	/* only one thread may read texts through the helper of guarded processes */
+	if (s->is_guarded)
+		fn(s, 0, s->threads.n);
+	else
+		crew_run(&s->crew, s->threads.n, fn, s);
 }
 
 static size_t stacks_bytes(const struct threadscan *s)
@@ -51,14 +62,21 @@ static size_t stacks_bytes(const struct threadscan *s)
 	return s->threads.n * THREADSCAN_STACK_BYTES;
 }
 
-void threadscan_done(struct threadscan *s)
+static void close_part(void *ctx, size_t first, size_t end)
 {
-	for (size_t i = 0; i < s->threads.n; i++) {
+	struct threadscan *s = ctx;
+	for (size_t i = first; i < end; i++) {
 		if (s->threads.v[i].schedstat_fd >= 0)
 			close(s->threads.v[i].schedstat_fd);
 		if (s->threads.v[i].syscall_fd >= 0)
 			close(s->threads.v[i].syscall_fd);
 	}
+}
+
+void threadscan_done(struct threadscan *s)
+{
+	threadscan_each(s, close_part);
+	crew_done(&s->crew);
 	for (size_t i = 0; i < s->processes.n; i++) {
 		close(s->processes.v[i].task_fd);
 		targetmem_close(&s->processes.v[i].memory);
@@ -82,11 +100,9 @@ static int open_file(const struct threadscan *s, const struct threadscan_thread 
 /* Keeps the file open if there are descriptors left. */
 static int keep_file(struct threadscan *s, const struct threadscan_thread *t, const char *name)
 {
-	if (s->n_fds >= s->n_fds_max)
+	if (__atomic_add_fetch(&s->n_fds, 1, __ATOMIC_RELAXED) > s->n_fds_max)
 		return -EMFILE;
-	int fd = open_file(s, t, name);
-	s->n_fds += fd >= 0;
-	return fd;
+	return open_file(s, t, name);
 }
 
 static long read_text(int fd, char *text, size_t n_bytes)
@@ -121,21 +137,12 @@ long threadscan_text(const struct threadscan *s, const struct threadscan_thread 
 	return fd < 0 ? fd : read_text(fd, text, n_bytes);
 }
 
-/* ---- the list ------------------------------------------------------------------------------- */
-
-static int add_thread(struct threadscan *s, uint32_t process, uint32_t tid)
+static bool is_late(const struct threadscan *s)
 {
-	struct threadscan_thread t = {
-		.process = process, .tid = tid, .schedstat_fd = -1, .syscall_fd = -1,
-	};
-	t.schedstat_fd = keep_file(s, &t, "schedstat");
-	if (!is_guarded(s, &t, "syscall")) {
-		t.syscall_fd = keep_file(s, &t, "syscall");
-		if (t.syscall_fd == -EACCES || t.syscall_fd == -EPERM)
-			t.look = THREADSCAN_DENIED;
-	}
-	return VEC_PUSH(&s->threads, t) ? 0 : -ENOMEM;
+	return clock_monotonic_ns() > s->end_ns;
 }
+
+/* ---- the list ------------------------------------------------------------------------------- */
 
 int threadscan_add(struct threadscan *s, uint32_t pid)
 {
@@ -152,20 +159,54 @@ int threadscan_add(struct threadscan *s, uint32_t pid)
 	if (!VEC_PUSH(&s->processes, p))
 		return -ENOMEM;
 	TAKE_FD(task_fd);
+	s->is_guarded |= !p.is_direct;
 	for (int i = 0; i < n; i++) {
 		if (s->threads.n >= s->n_threads_max || clock_monotonic_ns() > s->end_ns) {
 			s->n_beyond += (uint64_t)(n - i);
 			break;
 		}
-		int r = add_thread(s, (uint32_t)s->processes.n - 1, (uint32_t)tids[i]);
-		if (r < 0)
-			return r;
+		const struct threadscan_thread t = {
+			.process = (uint32_t)s->processes.n - 1, .tid = (uint32_t)tids[i],
+			.schedstat_fd = -1, .syscall_fd = -1,
+		};
+		if (!VEC_PUSH(&s->threads, t))
+			return -ENOMEM;
 	}
 	struct threadscan_process *added = &s->processes.v[s->processes.n - 1];
 	added->n = s->threads.n - added->first;
 	threadscan_note_program(s, added);
 	targetmem_open(&added->memory, s->host, pid, host_live_thread(s->host, pid));
 	return 0;
+}
+
+static void open_part(void *ctx, size_t first, size_t end)
+{
+	struct threadscan *s = ctx;
+	for (size_t i = first; i < end && !is_late(s); i++) {
+		struct threadscan_thread *t = &s->threads.v[i];
+		t->schedstat_fd = keep_file(s, t, "schedstat");
+		if (is_guarded(s, t, "syscall"))
+			continue;
+		t->syscall_fd = keep_file(s, t, "syscall");
+		if (t->syscall_fd == -EACCES || t->syscall_fd == -EPERM)
+			t->look = THREADSCAN_DENIED;
+	}
+}
+
+/* While a process has several threads, its table of descriptors grows only after a grace period of
+ * the kernel, which takes milliseconds, each time that it is doubled.  So it grows once, here. */
+static void make_room_for_files(const struct threadscan *s)
+{
+	size_t n = 2 * s->threads.n < s->n_fds_max ? 2 * s->threads.n : s->n_fds_max;
+	int fd = s->processes.n ? fcntl(s->processes.v[0].task_fd, F_DUPFD_CLOEXEC, (int)n) : -1;
+	if (fd >= 0)
+		close(fd);
+}
+
+void threadscan_open(struct threadscan *s)
+{
+	make_room_for_files(s);
+	threadscan_each(s, open_part);
 }
 
 /* ---- the snapshot --------------------------------------------------------------------------- */
@@ -218,10 +259,11 @@ static bool has_stack(const struct threadscan_thread *t, bool only_stopped)
 	return only_stopped ? t->stop != 0 : t->look == THREADSCAN_STILL;
 }
 
-/* The stacks of the waiting ones among some threads of a process. */
+/* The stacks of the waiting ones among up to STACKS_AT_ONCE threads of a process. */
 static void read_stacks(struct threadscan *s, struct threadscan_process *p, size_t first, size_t n,
-			bool only_stopped, struct targetmem_piece *piece)
+			bool only_stopped)
 {
+	struct targetmem_piece piece[STACKS_AT_ONCE];
 	size_t n_pieces = 0;
 	for (size_t i = first; i < first + n; i++)
 		if (has_stack(&s->threads.v[i], only_stopped))
@@ -231,7 +273,7 @@ static void read_stacks(struct threadscan *s, struct threadscan_process *p, size
 			};
 	int code = targetmem_read(&p->memory, piece, n_pieces);
 	if (code < 0)
-		p->code = code;
+		__atomic_store_n(&p->code, code, __ATOMIC_RELAXED);
 	n_pieces = 0;
 	for (size_t i = first; i < first + n; i++)
 		if (has_stack(&s->threads.v[i], only_stopped))
@@ -239,16 +281,20 @@ static void read_stacks(struct threadscan *s, struct threadscan_process *p, size
 				code < 0 ? 0 : piece[n_pieces++].n_read & ~7u;
 }
 
-static bool is_late(const struct threadscan *s)
+static void read_stacks_of_all(struct threadscan *s, size_t first, size_t end, bool only_stopped)
 {
-	return clock_monotonic_ns() > s->end_ns;
+	for (size_t i = first, n; i < end; i += n) {
+		struct threadscan_process *p = &s->processes.v[s->threads.v[i].process];
+		size_t last = p->first + p->n < end ? p->first + p->n : end;
+		n = last - i < STACKS_AT_ONCE ? last - i : STACKS_AT_ONCE;
+		read_stacks(s, p, i, n, only_stopped);
+	}
 }
 
 /* Reads a thread that has moved until it does not move meanwhile. */
 static void read_again(struct threadscan *s, size_t at)
 {
 	struct threadscan_thread *t = &s->threads.v[at];
-	struct targetmem_piece piece;
 	for (unsigned i = 0; i < ATTEMPTS_MAX && !is_late(s); i++) {
 		if (!read_times(s, t, &t->times)) {
 			t->look = THREADSCAN_ENDED;
@@ -257,7 +303,7 @@ static void read_again(struct threadscan *s, size_t at)
 		read_call(s, t);
 		if (t->look != THREADSCAN_STILL)
 			return;
-		read_stacks(s, &s->processes.v[t->process], at, 1, false, &piece);
+		read_stacks(s, &s->processes.v[t->process], at, 1, false);
 		if (threadscan_is_still(s, t)) {
 			t->look = THREADSCAN_MOVED;
 			return;
@@ -266,56 +312,65 @@ static void read_again(struct threadscan *s, size_t at)
 	t->look = THREADSCAN_MOVING;
 }
 
-static void check_all(struct threadscan *s, bool *moved)
+static void stopped_stacks_part(void *ctx, size_t first, size_t end)
 {
-	for (size_t i = 0; i < s->threads.n; i++) {
+	read_stacks_of_all(ctx, first, end, true);
+}
+
+void threadscan_stacks(struct threadscan *s)
+{
+	threadscan_each(s, stopped_stacks_part);
+}
+
+static void times_part(void *ctx, size_t first, size_t end)
+{
+	struct threadscan *s = ctx;
+	for (size_t i = first; i < end && !is_late(s); i++) {
 		struct threadscan_thread *t = &s->threads.v[i];
-		moved[i] = t->look == THREADSCAN_STILL && !threadscan_is_still(s, t);
+		if (t->look == THREADSCAN_UNREAD && !read_times(s, t, &t->times))
+			t->look = THREADSCAN_ENDED;
 	}
 }
 
-int threadscan_stacks(struct threadscan *s)
+static void calls_part(void *ctx, size_t first, size_t end)
 {
-	CLEANUP_FREE struct targetmem_piece *piece = calloc(s->threads.n + 1, sizeof(*piece));
-	if (!piece)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->processes.n; i++) {
-		struct threadscan_process *p = &s->processes.v[i];
-		read_stacks(s, p, p->first, p->n, true, piece);
+	struct threadscan *s = ctx;
+	for (size_t n; first < end; first += n) {
+		n = end - first < STACKS_AT_ONCE ? end - first : STACKS_AT_ONCE;
+		for (size_t i = first; i < first + n && !is_late(s); i++)
+			if (s->threads.v[i].look == THREADSCAN_UNREAD)
+				read_call(s, &s->threads.v[i]);
+		read_stacks_of_all(s, first, first + n, false);
 	}
-	return 0;
+}
+
+static void check_part(void *ctx, size_t first, size_t end)
+{
+	struct threadscan *s = ctx;
+	for (size_t i = first; i < end; i++) {
+		struct threadscan_thread *t = &s->threads.v[i];
+		t->has_moved = t->look == THREADSCAN_STILL && !threadscan_is_still(s, t);
+	}
 }
 
 int threadscan_take(struct threadscan *s)
 {
 	size_t n = s->threads.n;
-	CLEANUP_FREE struct targetmem_piece *piece = calloc(n + 1, sizeof(*piece));
-	CLEANUP_FREE bool *moved = calloc(n + 1, sizeof(*moved));
 	void *stacks = n ? mmap(NULL, stacks_bytes(s), PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
-	if (!piece || !moved || stacks == MAP_FAILED)
+	if (stacks == MAP_FAILED)
 		return -ENOMEM;
 	/* fewer page faults; otherwise each thread costs two */
 	if (stacks)
 		madvise(stacks, stacks_bytes(s), MADV_HUGEPAGE);
 	s->stacks = stacks;
 	s->from_ns = clock_monotonic_ns();
-	for (size_t i = 0; i < n && !is_late(s); i++) {
-		struct threadscan_thread *t = &s->threads.v[i];
-		if (t->look == THREADSCAN_UNREAD && !read_times(s, t, &t->times))
-			t->look = THREADSCAN_ENDED;
-	}
-	for (size_t i = 0; i < n && !is_late(s); i++)
-		if (s->threads.v[i].look == THREADSCAN_UNREAD)
-			read_call(s, &s->threads.v[i]);
-	for (size_t i = 0; i < s->processes.n; i++) {
-		struct threadscan_process *p = &s->processes.v[i];
-		read_stacks(s, p, p->first, p->n, false, piece);
-	}
-	check_all(s, moved);
+	threadscan_each(s, times_part);
+	threadscan_each(s, calls_part);
+	threadscan_each(s, check_part);
 	s->to_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < n; i++)
-		if (moved[i])
+		if (s->threads.v[i].has_moved)
 			read_again(s, i);
 	return 0;
 }

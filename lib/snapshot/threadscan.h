@@ -5,7 +5,8 @@
  * What all threads of some processes are doing, from /proc and their memory, while they go on:
  *
  *     threadscan_init(&s, host, limits);
- *     threadscan_add(&s, pid) ...           lists the threads of processes, opens their files
+ *     threadscan_add(&s, pid) ...           lists the threads of processes
+ *     threadscan_open(&s);                  opens their files
  *     threadscan_take(&s);                  the snapshot proper: registers and stacks
  *     threadscan_details(&s);               names, states, and where in the kernel they wait
  *     threadscan_done(&s);
@@ -21,6 +22,7 @@
 
 #include "base/vec.h"
 #include "proc/threadread.h"
+#include "snapshot/crew.h"
 #include "snapshot/targetmem.h"
 #include "snapshot/threadtext.h"
 
@@ -50,6 +52,7 @@ struct threadscan_thread {
 	struct threadread_times times;  /* when it was read */
 	struct threadread_call call;    /* with STILL and MOVED */
 	uint32_t n_stack_bytes;
+	bool has_moved;                 /* private */
 	bool is_done;                   /* the caller's */
 	uint32_t stop;                  /* the caller's; 0: it is not stopped */
 	/* By threadscan_details.  Without has_details only the name is known. */
@@ -77,9 +80,12 @@ struct threadscan {
 	uint8_t *stacks;                /* THREADSCAN_STACK_BYTES for each thread */
 	uint64_t from_ns, to_ns;        /* of threadscan_take */
 	uint64_t n_beyond;              /* threads beyond the limits, which are not listed */
+	/* The threads that read; its fields for the caller are set after threadscan_init. */
+	struct crew crew;
 	/* Private. */
 	size_t n_fds_max, n_fds, n_threads_max;
 	uint64_t end_ns;
+	bool is_guarded;                /* some process is: see remotemem.h */
 };
 
 /* At most so many threads, and so long for everything. */
@@ -93,17 +99,20 @@ void threadscan_done(struct threadscan *s);
  * read; without threads it is not added. */
 int threadscan_add(struct threadscan *s, uint32_t pid);
 
-/* -ENOMEM. */
-int threadscan_take(struct threadscan *s);
+void threadscan_open(struct threadscan *s);
+int threadscan_take(struct threadscan *s);  /* -ENOMEM */
 
 /* Reads a thread again that was running. */
 void threadscan_again(struct threadscan *s, size_t thread);
 
-/* Reads the stacks of all threads with `stop`, which the caller has stopped.  -ENOMEM. */
-int threadscan_stacks(struct threadscan *s);
+/* Reads the stacks of all threads with `stop`, which the caller has stopped. */
+void threadscan_stacks(struct threadscan *s);
 
 void threadscan_details(struct threadscan *s);
 void threadscan_read_details(struct threadscan *s, struct threadscan_thread *t);  /* of one */
+
+/* Calls fn for parts of all threads; its ctx is s. */
+void threadscan_each(struct threadscan *s, crew_fn *fn);
 
 /* Notes the program of a process that is added. */
 void threadscan_note_program(const struct threadscan *s, struct threadscan_process *p);

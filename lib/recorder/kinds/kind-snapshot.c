@@ -145,7 +145,8 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 		.tid = state->tids.n ? state->tids.v : NULL, .n_tids = state->tids.n,
 		.stop = (enum snapshot_stop)k->config->snapshot_stop,
 		.interpreter = (enum interp_mode)k->config->interpreter,
-		.limits = limits_of(k->config),
+		.limits = limits_of(k->config), .n_readers = k->config->n_readers,
+		.on_reader = k->config->on_reader, .on_reader_ctx = k->config->on_reader_ctx,
 	}, e);
 	if (r < 0)
 		return r;

@@ -93,6 +93,7 @@ static void test_exec(const struct host *h)
 	}
 	struct threadscan_process *p = &s.processes.v[0];
 	read_maps(h, p);
+	threadscan_open(&s);
 	tap_int(threadscan_take(&s), 0, "a scan");
 	threadscan_details(&s);
 	if (s.threads.v[0].look == THREADSCAN_DENIED) {
@@ -130,12 +131,65 @@ static void test_exec(const struct host *h)
 	threadscan_done(&s);
 }
 
+#define THREADS 300u
+
+static void run_many(int ready_fd)
+{
+	pthread_attr_t a;
+	pthread_t id;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 65536);
+	for (unsigned i = 0; i < THREADS; i++)
+		if (pthread_create(&id, &a, stay, NULL) != 0)
+			_exit(1);
+	_exit(write(ready_fd, "y", 1) == 1 && stay(NULL) ? 0 : 1);
+}
+
+/* Several readers find what one finds. */
+static void test_readers(const struct host *h)
+{
+	struct threadscan s;
+	int ready[2];
+	char byte;
+	if (pipe(ready) < 0)
+		exit(1);
+	pid_t pid = fork();
+	if (pid == 0)
+		run_many(ready[1]);
+	close(ready[1]);
+	threadscan_init(&s, h, &(struct threadscan_limits){ 1000, 60000000000 });
+	s.crew.n_readers = 3;
+	if (tap_ok(read(ready[0], &byte, 1) == 1 && threadscan_add(&s, (uint32_t)pid) == 0 &&
+		   s.threads.n > THREADS, "a process with many threads")) {
+		size_t n_right = 0, n_denied = 0;
+		read_maps(h, &s.processes.v[0]);
+		threadscan_open(&s);
+		tap_int(threadscan_take(&s), 0, "a scan by three readers");
+		threadscan_details(&s);
+		for (size_t i = 0; i < s.threads.n; i++) {
+			const struct threadscan_thread *t = &s.threads.v[i];
+			n_denied += t->look == THREADSCAN_DENIED;
+			n_right += t->has_details && t->n_stack_bytes && t->stat.state == 'S' &&
+				   (t->look == THREADSCAN_STILL || t->look == THREADSCAN_MOVED);
+		}
+		if (n_denied)
+			tap_skip("many threads", "this user may not read other processes");
+		else
+			tap_ok(n_right >= THREADS, "nearly all wait and have stacks");
+	}
+	kill(pid, SIGKILL);
+	close(ready[0]);
+	threadscan_done(&s);
+}
+
 int main(void)
 {
 	struct host h;
 	if (host_open(&h, NULL, NULL, NULL, NULL) < 0)
 		return 1;
 	test_exec(&h);
+	test_readers(&h);
 	host_close(&h);
 	return tap_done();
 }
