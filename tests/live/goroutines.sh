@@ -11,6 +11,8 @@ begin() {
 	begin_name=$1
 	shift
 	mkfifo "$begin_name.in"
+	# the shell empties the file later than the wait for its text begins
+	rm -f "$begin_name.out"
 	exec 7<>"$begin_name.in"
 	"./$begin_name.keep" "$@" <"$begin_name.in" >"$begin_name.out" 7>&- &
 	pid=$!

@@ -20,6 +20,13 @@ golden() {
 	check "$1" diff -u golden.keep plain.keep
 }
 
+in_futex='    at in_futex (blocked.c:L)
+    at f1 (blocked.c:L)
+    at f2 (blocked.c:L)
+    at f3 (blocked.c:L)
+    at f4 (blocked.c:L)
+    at f5 (blocked.c:L)
+    at thread_main (blocked.c:L)'
 mkfifo in.keep
 exec 9<>in.keep
 "$PROG/blocked" 1 <in.keep >ready.keep 9>&- &
@@ -28,7 +35,7 @@ tap_pids="$tap_pids $pid"
 wait_for 60 grep -q ready ready.keep
 
 run "$CPROF" snapshot -p "$pid"
-golden 'threads: text' <<'END'
+golden 'threads: text' <<END
 # 2 threads, read within T; none was stopped
 #   N exact
 
@@ -38,16 +45,10 @@ Process N "blocked"
     at main (blocked.c:L)
 
 "futex" tid N, sleeping for about T in futex, on futex 0xN
-    at in_futex (blocked.c:L)
-    at f1 (blocked.c:L)
-    at f2 (blocked.c:L)
-    at f3 (blocked.c:L)
-    at f4 (blocked.c:L)
-    at f5 (blocked.c:L)
-    at thread_main (blocked.c:L)
+$in_futex
 END
 run "$CPROF" snapshot -p "$pid" --repeat 3 --every 5ms
-golden 'threads: a series' <<'END'
+golden 'threads: a series' <<END
 # 3 snapshots, which saw N threads altogether; the last one:
 # 2 threads, read within T; none was stopped
 #   N exact
@@ -60,13 +61,7 @@ golden 'threads: a series' <<'END'
     at main (blocked.c:L)
 
 3 times (50.0 %):
-    at in_futex (blocked.c:L)
-    at f1 (blocked.c:L)
-    at f2 (blocked.c:L)
-    at f3 (blocked.c:L)
-    at f4 (blocked.c:L)
-    at f5 (blocked.c:L)
-    at thread_main (blocked.c:L)
+$in_futex
 END
 
 if ! command -v go >/dev/null; then
@@ -77,48 +72,50 @@ HOME=$T GO111MODULE=off GOFLAGS='' GOCACHE=${PROG%/*}/gocache
 export HOME GO111MODULE GOFLAGS GOCACHE
 check 'a Go program builds' go build -o texts.keep "$CPROF_SOURCE_ROOT/tests/prog/texts.go"
 start_ready ./texts.keep
+sleeper='goroutine N, sleep
+    at main.main (texts.go:L)'
+receiver='goroutine N, chan receive, created by main.main texts.go:L
+    at main.receive (texts.go:L)'
+receiver2='goroutine N [chan receive]:
+main.receive(...)
+	texts.go:L +0xN
+created by main.main
+	texts.go:L'
+labelled='goroutine N, chan receive, created by main.main texts.go:L, handler=/search
+    at main.receive (texts.go:L)
+    at main.labelled.func1 (texts.go:L)
+    at main.labelled (texts.go:L)'
 run "$CPROF" snapshot -p "$pid"
-golden 'goroutines: text' <<'END'
+golden 'goroutines: text' <<END
 # 4 goroutines, read within T; none was stopped
 #   N exact
 
 Process N "texts.keep"
 
-goroutine N, sleep
-    at main.main (texts.go:L)
+$sleeper
 
-goroutine N, chan receive, created by main.main texts.go:L
-    at main.receive (texts.go:L)
+$receiver
 
-goroutine N, chan receive, created by main.main texts.go:L
-    at main.receive (texts.go:L)
+$receiver
 
-goroutine N, chan receive, created by main.main texts.go:L, handler=/search
-    at main.receive (texts.go:L)
-    at main.labelled.func1 (texts.go:L)
-    at main.labelled (texts.go:L)
+$labelled
 END
 run "$CPROF" snapshot -p "$pid" --fold
-golden 'goroutines: equal stacks' <<'END'
+golden 'goroutines: equal stacks' <<END
 # 4 goroutines, read within T; none was stopped
 #   N exact
 
 2 goroutines:
-goroutine N, chan receive, created by main.main texts.go:L
-    at main.receive (texts.go:L)
+$receiver
 
 1 goroutine:
-goroutine N, sleep
-    at main.main (texts.go:L)
+$sleeper
 
 1 goroutine:
-goroutine N, chan receive, created by main.main texts.go:L, handler=/search
-    at main.receive (texts.go:L)
-    at main.labelled.func1 (texts.go:L)
-    at main.labelled (texts.go:L)
+$labelled
 END
 run "$CPROF" snapshot -p "$pid" --format=go1
-golden 'goroutines: debug=1' <<'END'
+golden 'goroutines: debug=1' <<END
 goroutine profile: total 4
 N @
 #	0xN	main.receive+0xN	texts.go:L
@@ -134,24 +131,16 @@ N @
 
 END
 run "$CPROF" snapshot -p "$pid" --format=go2
-golden 'goroutines: debug=2' <<'END'
+golden 'goroutines: debug=2' <<END
 goroutine N [sleep]:
 time.Sleep(...)
 	time.go:L +0xN
 main.main(...)
 	texts.go:L +0xN
 
-goroutine N [chan receive]:
-main.receive(...)
-	texts.go:L +0xN
-created by main.main
-	texts.go:L
+$receiver2
 
-goroutine N [chan receive]:
-main.receive(...)
-	texts.go:L +0xN
-created by main.main
-	texts.go:L
+$receiver2
 
 goroutine N [chan receive]:
 main.receive(...)
