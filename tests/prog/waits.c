@@ -1,6 +1,8 @@
 /*
- * waits SECONDS: threads that wait in functions of their own, and measure how long by themselves.
- * At the end prints "NAME SECONDS COUNT" for each; of a lock only the calls that found it taken.
+ * waits SECONDS [switches]: threads that wait in functions of their own, and measure how long by
+ * themselves.  At the end prints "NAME SECONDS COUNT" for each; of a lock only the calls that found
+ * it taken.  With `switches` the count is how often they gave up their CPU in these calls, by the
+ * kernel's account: one that is woken but finds the lock taken again does so twice.
  * One more thread never runs again.
  */
 
@@ -10,6 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static uint64_t end_ns;
@@ -66,18 +69,27 @@ static struct site site[] = {
 };
 #define N_SITES (sizeof(site) / sizeof(*site))
 
+static bool counts_switches;
+
+/* Of this thread. */
+static uint64_t n_switches(void)
+{
+	struct rusage u;
+	return counts_switches && getrusage(RUSAGE_THREAD, &u) == 0 ? (uint64_t)u.ru_nvcsw : 0;
+}
+
 static void *wait_often(void *arg)
 {
 	struct site *s = arg;
 	uint64_t now = prog_clock_ns(CLOCK_MONOTONIC);
 	while (now < end_ns) {
-		uint64_t from = now;
+		uint64_t from = now, n_before = n_switches();
 		s->wait();
 		now = prog_clock_ns(CLOCK_MONOTONIC);
 		bool is_lock = s->wait == locked;
 		if (!is_lock || !was_free) {
 			s->ns += now - from;
-			s->n++;
+			s->n += counts_switches ? n_switches() - n_before : 1;
 		}
 		if (!is_lock)
 			continue;
@@ -100,6 +112,7 @@ int main(int argc, char **argv)
 	pthread_t thread[N_SITES + 1], sleeper;
 	double seconds = argc > 1 ? atof(argv[1]) : 1;
 	uint64_t start_ns = prog_clock_ns(CLOCK_MONOTONIC);
+	counts_switches = argc > 2 && strcmp(argv[2], "switches") == 0;
 	end_ns = start_ns + (uint64_t)(seconds * 1e9);
 	pthread_create(&sleeper, NULL, forever, NULL);
 	pthread_create(&thread[N_SITES], NULL, hold_often, NULL);
