@@ -2,9 +2,12 @@
  * Decides which events are opened where.
  *
  * LIVE_CPU and LIVE_CGROUP: one perf event per event and online CPU.  LIVE_TASK: one per event,
- * thread and CPU, because an inherited event can be mapped only if it is bound to a CPU.  The first
- * event of each place also carries the side-band records (mmap, comm, fork, exit), so that they
- * need no event of their own.
+ * thread and CPU, because an inherited event can be mapped only if it is bound to a CPU.
+ *
+ * The side-band records (mmap, comm, fork, exit) of CPUs have an event of their own, because the
+ * kernel counts lost records by event, and so those of the others are samples.  With threads and
+ * cgroups each event costs time whenever a task is switched; there the first event of each place
+ * carries the side band.
  */
 
 #include "source/live/live-private.h"
@@ -404,7 +407,22 @@ static int open_event(struct live *l, const struct live_options *o, uint32_t i, 
 	return 0;
 }
 
-/* Opens separate side-band events, which continue while sampling is paused. */
+static int open_sideband_event(struct live *l, const struct live_options *o,
+			       struct perf_event_attr *attr, const struct evopen_place *at,
+			       struct err *e)
+{
+	attr->ksymbol &= !l->no_ksymbol;
+	if (attr->ksymbol) {
+		int fd = evopen_again(&o->open, &o->event[0], attr, at, NULL);
+		if (fd != -EINVAL)
+			return fd >= 0 ? fd : evopen_again(&o->open, &o->event[0], attr, at, e);
+		l->no_ksymbol = true;  /* before Linux 5.1 */
+		attr->ksymbol = 0;
+	}
+	return evopen_again(&o->open, &o->event[0], attr, at, e);
+}
+
+/* Opens separate side-band events. */
 static int open_sideband(struct live *l, const struct live_options *o, struct place *p,
 			 struct err *e)
 {
@@ -412,7 +430,7 @@ static int open_sideband(struct live *l, const struct live_options *o, struct pl
 	evattr_sideband(&o->attr, &attr);
 	for (size_t i = 0; i < l->n_rings; i++) {
 		const struct evopen_place at = { p->pid, l->ring[i].cpu, -1, p->flags };
-		int fd = evopen_again(&o->open, &o->event[0], &attr, &at, e);
+		int fd = open_sideband_event(l, o, &attr, &at, e);
 		if (fd == -ENODEV)
 			continue;
 		if (fd < 0)
@@ -447,7 +465,9 @@ int live_open_place(struct live *l, const struct live_options *o, pid_t pid, uin
 	int failed = 0;
 	if (!leader || !has_sideband)
 		return err_errno(e, ENOMEM, "cannot open events");
-	int r = o->pausable ? open_sideband(l, o, &p, e) : 0;
+	/* Pauses do not end it. */
+	bool is_separate = o->pausable || o->scope == LIVE_CPU;
+	int r = is_separate ? open_sideband(l, o, &p, e) : 0;
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < o->n_events; i++) {
@@ -575,7 +595,8 @@ static void count_empty_rings(struct live *l, const struct live_options *o)
 			wanted |= cpus_contain(o->event[k].cpus, l->ring[r].cpu);
 		if (!wanted)
 			continue;  /* not covered by any event's PMU */
-		while (i < l->fds.n && l->fds.v[i].cpu != l->ring[r].cpu)
+		while (i < l->fds.n && (l->fds.v[i].cpu != l->ring[r].cpu ||
+					l->fds.v[i].event == RECORD_NO_EVENT))
 			i++;
 		l->usage.n_cpus_failed += i == l->fds.n;
 	}
