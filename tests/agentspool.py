@@ -39,7 +39,7 @@ def read_profile(folder, name):
 
 
 def main(folder, expressions):
-    files = sorted(os.listdir(folder))
+    files = sorted(set(os.listdir(folder)) - {".tmp-lost"})
     for name in files:
         assert name == "lost" or NAME.fullmatch(name), "another file: " + name
     names = [name for name in files if name.endswith(".pb.gz")]

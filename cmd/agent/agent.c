@@ -312,8 +312,10 @@ static void reload(struct agent *a)
 		return;
 	}
 	if (spool.dir_fd >= 0) {
+		spool_writer_end(&a->spool);
 		spool_writer_close(&a->spool);
 		a->spool = spool;
+		spool_writer_begin(&a->spool);
 		a->cpu_before_ns = spool.n.cpu_ns - cpu_ns();
 	}
 	agent_push_stop(&a->push);
@@ -384,12 +386,14 @@ static int run(struct agent *a, struct err *e)
 		 " s are written to %.60s", a->config.rate, a->config.window_ns / SECOND_NS,
 		 a->config.spool);
 	say(a, text);
+	spool_writer_begin(&a->spool);
 	int r;
 	while ((r = record(a, e)) == 0 && !a->stops) {
 		reload(a);
 		find_names(a);
 	}
 	agent_push_stop(&a->push);
+	spool_writer_end(&a->spool);
 	return r;
 }
 

@@ -21,6 +21,8 @@
 #define MODE_FILE 0640
 /* So much is freed beyond what is needed: listing a large folder takes time. */
 #define SLACK 16u
+/* Counters are written here, and exchange names with those that are shown. */
+#define COUNTERS_NEXT SPOOL_TEMPORARY SPOOL_COUNTERS
 #define LOCK_TRIES 20
 #define LOCK_WAIT_US 50000
 
@@ -28,7 +30,7 @@ static const struct { const char *key; size_t offset; } counters[] = {
 #define COUNTER(name) { #name, offsetof(struct spool_counters, name) }
 	COUNTER(profiles), COUNTER(bytes), COUNTER(profiles_lost), COUNTER(bytes_lost),
 	COUNTER(profiles_failed), COUNTER(windows), COUNTER(windows_failed), COUNTER(samples),
-	COUNTER(samples_lost), COUNTER(cpu_ns),
+	COUNTER(samples_lost), COUNTER(cpu_ns), COUNTER(recording),
 };
 #define N_COUNTERS (sizeof(counters) / sizeof(*counters))
 
@@ -166,6 +168,18 @@ static bool has_room(const struct spool_writer *w, uint64_t bytes, uint64_t byte
 	return w->n_files + 1 <= files_max && w->n_bytes + bytes <= bytes_max;
 }
 
+static int remove_old(struct spool_writer *w, const struct spool_entry *old)
+{
+	int r = spool_remove(w->dir_fd, &old->name);
+	if (r < 0)
+		return r;
+	w->n_files--;
+	w->n_bytes -= old->n_bytes + SPOOL_META_BYTES;
+	w->n.profiles_lost++;
+	w->n.bytes_lost += old->n_bytes;
+	return 0;
+}
+
 static int make_room(struct spool_writer *w, uint64_t bytes)
 {
 	struct spool_list l = { 0 };
@@ -175,17 +189,11 @@ static int make_room(struct spool_writer *w, uint64_t bytes)
 	/* The pusher may have made room already. */
 	int r = take_stock(w, &l, &e);
 	bool is_full = r == 0 && !has_room(w, bytes, w->bytes_max, w->files_max);
-	for (size_t i = 0; is_full && i < l.entry.n; i++) {
+	for (size_t i = 0; is_full && i < l.entry.n && r == 0; i++) {
 		if (has_room(w, bytes, w->bytes_max - w->bytes_max / SLACK,
 			     w->files_max - w->files_max / SLACK))
 			break;
-		r = spool_remove(w->dir_fd, &l.entry.v[i].name);
-		if (r < 0)
-			break;
-		w->n_files--;
-		w->n_bytes -= l.entry.v[i].n_bytes + SPOOL_META_BYTES;
-		w->n.profiles_lost++;
-		w->n.bytes_lost += l.entry.v[i].n_bytes;
+		r = remove_old(w, &l.entry.v[i]);
 	}
 	spool_list_done(&l);
 	if (r == 0 && !has_room(w, bytes, w->bytes_max, w->files_max))
@@ -228,6 +236,30 @@ static int put_file(int dir_fd, const char *name, const char *data, size_t n)
 	return r;
 }
 
+static bool is_full_disk(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT;
+}
+
+/* If others have filled the disk, the oldest profiles make room, but none of this window. */
+static int put_anyway(struct spool_writer *w, const char *name, const char *data, size_t n)
+{
+	struct spool_list l = { 0 };
+	struct err e = { 0 };
+	int r = put_file(w->dir_fd, name, data, n);
+	if (!is_full_disk(r) || take_stock(w, &l, &e) < 0)
+		return r;
+	for (size_t i = 0; is_full_disk(r) && i < l.entry.n; i++) {
+		if (l.entry.v[i].name.sequence >= w->n.windows)
+			break;
+		r = remove_old(w, &l.entry.v[i]);
+		if (r == 0)
+			r = put_file(w->dir_fd, name, data, n);
+	}
+	spool_list_done(&l);
+	return r;
+}
+
 int spool_writer_add(struct spool_writer *w, const struct spool_name *name, const char *profile,
 		     size_t n_profile, const char *meta, size_t n_meta)
 {
@@ -236,9 +268,9 @@ int spool_writer_add(struct spool_writer *w, const struct spool_name *name, cons
 	spool_name_text(name, SPOOL_META, meta_file);
 	int r = make_room(w, n_profile + SPOOL_META_BYTES);
 	if (r == 0)
-		r = put_file(w->dir_fd, meta_file, meta, n_meta);
+		r = put_anyway(w, meta_file, meta, n_meta);
 	if (r == 0) {
-		r = put_file(w->dir_fd, file, profile, n_profile);
+		r = put_anyway(w, file, profile, n_profile);
 		if (r < 0)
 			unlinkat(w->dir_fd, meta_file, 0);
 	}
@@ -253,6 +285,36 @@ int spool_writer_add(struct spool_writer *w, const struct spool_name *name, cons
 	return 0;
 }
 
+/* ---- counters ------------------------------------------------------------------------ */
+
+/* The file of the counters before last, which needs no more space.  The pusher can write to the
+ * folder, and may have put a link there.  -ENOENT: there is none. */
+static int open_next(int dir_fd)
+{
+	struct stat st;
+	CLEANUP_CLOSE int fd = openat(dir_fd, COUNTERS_NEXT,
+				      O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1 ||
+	    st.st_uid != geteuid())
+		return -EPERM;
+	return TAKE_FD(fd);
+}
+
+static int exchange_counters(int dir_fd, const char *text, size_t n)
+{
+	CLEANUP_CLOSE int fd = open_next(dir_fd);
+	if (fd < 0)
+		return fd;
+	if (pwrite(fd, text, n, 0) != (ssize_t)n || ftruncate(fd, (off_t)n) < 0)
+		return -EIO;
+	if (renameat2(dir_fd, COUNTERS_NEXT, dir_fd, SPOOL_COUNTERS, RENAME_EXCHANGE) == 0)
+		return 0;
+	/* The file system cannot do it, or this is the first one. */
+	return renameat(dir_fd, COUNTERS_NEXT, dir_fd, SPOOL_COUNTERS) < 0 ? -errno : 0;
+}
+
 int spool_writer_count(struct spool_writer *w)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -264,5 +326,26 @@ int spool_writer_count(struct spool_writer *w)
 		keyvalue_print_u64(to, counters[i].key, *counter(&w->n, i));
 	if (fclose(to) != 0)
 		return -ENOMEM;
-	return put_file(w->dir_fd, SPOOL_COUNTERS, text, n);
+	if (exchange_counters(w->dir_fd, text, n) == 0)
+		return 0;
+	int r = put_anyway(w, SPOOL_COUNTERS, text, n);
+	/* On a full disk this fails. */
+	if (r == 0)
+		write_file(w->dir_fd, COUNTERS_NEXT, text, n);
+	return r;
+}
+
+void spool_writer_begin(struct spool_writer *w)
+{
+	/* The last recorder was killed, and with it its present window. */
+	w->n.windows += w->n.recording;
+	w->n.windows_failed += w->n.recording;
+	w->n.recording = 1;
+	spool_writer_count(w);
+}
+
+void spool_writer_end(struct spool_writer *w)
+{
+	w->n.recording = 0;
+	spool_writer_count(w);
 }

@@ -14,7 +14,7 @@ struct err;
 /* As in the file `lost`. */
 struct spool_counters {
 	uint64_t profiles, bytes, profiles_lost, bytes_lost, profiles_failed;
-	uint64_t windows, windows_failed, samples, samples_lost, cpu_ns;
+	uint64_t windows, windows_failed, samples, samples_lost, cpu_ns, recording;
 };
 
 struct spool_writer {
@@ -39,11 +39,16 @@ void spool_writer_close(struct spool_writer *w);
 /* Removes files that are half-written; only while nobody writes. */
 void spool_writer_clean(struct spool_writer *w);
 
-/* Writes a profile and its .meta, and removes the oldest ones if there is no room.  -errno. */
+/* Writes a profile and its .meta, and removes the oldest ones if there is no room, or if others
+ * have filled the disk.  -errno. */
 int spool_writer_add(struct spool_writer *w, const struct spool_name *name, const char *profile,
 		     size_t n_profile, const char *meta, size_t n_meta);
 
-/* Writes the counters to `lost`.  -errno. */
+/* Writes the counters to `lost`, also when the disk is full.  -errno. */
 int spool_writer_count(struct spool_writer *w);
+
+/* Recording begins and ends.  Without an end the recorder was killed. */
+void spool_writer_begin(struct spool_writer *w);
+void spool_writer_end(struct spool_writer *w);
 
 #endif

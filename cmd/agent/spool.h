@@ -10,6 +10,7 @@
  *     START-SEQUENCE-SERVICE.meta    what it is of: key=value lines (keyvalue.h)
  *     lost                           counters of the recorder: key=value lines
  *     .tmp-*                         files that are being written; not to be touched by others
+ *                                    (.tmp-lost stays, so that counters need no space)
  *
  * Rules:
  *  - START is the beginning of the window, in nanoseconds since 1970, 20 digits; SEQUENCE has at
@@ -38,13 +39,15 @@
  *     n_samples
  *     n_processes        how many services are combined in it; more than 1 only for "other"
  *
- * Keys of `lost`, all of which only grow, also when the recorder is restarted:
+ * Keys of `lost`, all of which but the last only grow, also when the recorder is restarted:
  *     profiles, bytes            that were written into the spool
- *     profiles_lost, bytes_lost  that were removed because the spool was full
+ *     profiles_lost, bytes_lost  that were removed because the spool or the disk was full
  *     profiles_failed            that could not be written
- *     windows, windows_failed    windows with samples; those of which nothing could be written
+ *     windows, windows_failed    windows with samples; those of which nothing could be written,
+ *                                and the present one of a recorder that was killed
  *     samples, samples_lost      that were recorded; that the kernel has dropped
  *     cpu_ns                     CPU time of the recorder, with its helpers
+ *     recording                  1 while a recorder is running, or after it was killed
  */
 
 #include <stdbool.h>

@@ -96,6 +96,57 @@ static void leftovers(void)
 	chmod(folder, 0700);
 }
 
+static uint64_t shown(const struct spool_writer *w, const char *key)
+{
+	struct keyvalues k;
+	struct err e = { 0 };
+	if (keyvalues_read(w->dir_fd, SPOOL_COUNTERS, &k, &e) < 0)
+		return UINT64_MAX;
+	uint64_t n = keyvalues_get_u64(&k, key);
+	keyvalues_done(&k);
+	return n;
+}
+
+static void kills(void)
+{
+	struct spool_writer w = opened(1 << 20, 100, 0);
+	uint64_t failed = w.n.windows_failed, windows = w.n.windows;
+	spool_writer_begin(&w);
+	tap_int((long long)shown(&w, "recording"), 1, "a recorder is running");
+	spool_writer_close(&w);
+	w = opened(1 << 20, 100, 0);
+	tap_int((long long)(w.n.windows_failed - failed), 0, "a check counts nothing");
+	spool_writer_begin(&w);
+	tap_int((long long)(shown(&w, "windows_failed") - failed), 1, "the one before was killed");
+	tap_int((long long)(shown(&w, "windows") - windows), 1, "with one window");
+	spool_writer_end(&w);
+	spool_writer_close(&w);
+	w = opened(1 << 20, 100, 0);
+	spool_writer_begin(&w);
+	tap_int((long long)(w.n.windows_failed - failed), 1, "this one was not");
+	spool_writer_end(&w);
+	spool_writer_close(&w);
+}
+
+/* The pusher can write to the folder: what it links there stays as it is. */
+static void links(void)
+{
+	struct spool_writer w = opened(1 << 20, 100, 0);
+	struct stat st = { 0 };
+	const struct { const char *name; bool is_hard; } kind[] = { { "soft", 0 }, { "hard", 1 } };
+	for (size_t i = 0; i < 2; i++) {
+		close(openat(w.dir_fd, "victim", O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600));
+		unlinkat(w.dir_fd, ".tmp-lost", 0);
+		int r = kind[i].is_hard ? linkat(w.dir_fd, "victim", w.dir_fd, ".tmp-lost", 0)
+					: symlinkat("victim", w.dir_fd, ".tmp-lost");
+		tap_ok(r == 0 && spool_writer_count(&w) == 0 && spool_writer_count(&w) == 0,
+		       "counters are written beside a %s link", kind[i].name);
+		tap_ok(fstatat(w.dir_fd, "victim", &st, 0) == 0 && st.st_size == 0,
+		       "whose file stays as it was");
+	}
+	spool_writer_close(&w);
+}
+
 int main(void)
 {
 	char command[100];
@@ -104,6 +155,8 @@ int main(void)
 		return 1;
 	limits();
 	leftovers();
+	kills();
+	links();
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	tap_int(system(command), 0, "the folder is removed");
 	return tap_done();
