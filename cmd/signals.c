@@ -49,6 +49,18 @@ int signals_open(struct signals *s, int extra, struct err *e)
 	return r;
 }
 
+int signals_open_service(bool has_children, struct err *e)
+{
+	sigset_t set;
+	fill_end_set(&set);
+	if (has_children)
+		sigaddset(&set, SIGCHLD);
+	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? err_errno(e, errno, "cannot receive signals") : fd;
+}
+
 void signals_close(struct signals *s)
 {
 	if (s->fd >= 0)

@@ -24,6 +24,10 @@ struct signals {
 int signals_open(struct signals *s, int extra, struct err *e);
 void signals_close(struct signals *s);
 
+/* For programs without a terminal: a descriptor for SIGINT, SIGTERM and SIGHUP, also where the
+ * parent ignored them, and SIGCHLD if it has children; SIGPIPE is ignored.  -errno with e set. */
+int signals_open_service(bool has_children, struct err *e);
+
 /* Takes a pending signal and returns its number; 0: none.  *ret_from_terminal: the terminal sent it
  * to the whole foreground process group. */
 int signals_next(struct signals *s, bool *ret_from_terminal);

@@ -106,7 +106,7 @@ def pyroscope_profile(p, size):
     for t in p["type"]:
         need("-" not in p["string"][t[1]], "sample type contains -")
     age = time.time() - p[9] / 1e9
-    need(-600 <= age <= 3600 or "CPROF_PUSH_ANY_TIME" in os.environ, "%.0f s old" % age)
+    need(-600 <= age <= 3600, "%.0f s old" % age)
 
 
 def pyroscope(body):

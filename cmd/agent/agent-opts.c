@@ -2,13 +2,13 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/wholefile.h"
 #include "cmd/agent/agent-config.h"
 #include "cmd/cmd.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OPT_CHECK = 256 };
@@ -59,25 +59,13 @@ void agent_opts_done(struct agent_opts *o)
 
 static int read_file(struct agent_config *c, const char *path, struct err *e)
 {
-	struct stat st;
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, errno, "cannot read '%s'", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL, "'%s' is not a regular file", path);
-	CLEANUP_FREE char *text = malloc(AGENT_CONFIG_BYTES_MAX + 1);
-	if (!text)
-		return err_errno(e, ENOMEM, "cannot read '%s'", path);
+	CLEANUP_FREE char *text = NULL;
 	size_t n = 0;
-	ssize_t got = 0;
-	while (n <= AGENT_CONFIG_BYTES_MAX &&
-	       (got = read(fd, text + n, AGENT_CONFIG_BYTES_MAX + 1 - n)) > 0)
-		n += (size_t)got;
-	if (got < 0)
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
 		return err_errno(e, errno, "cannot read '%s'", path);
-	if (n > AGENT_CONFIG_BYTES_MAX)
-		return err_set(e, EFBIG, "'%s' is larger than 64 KiB", path);
-	return agent_config_parse(c, path, text, n, e);
+	int r = wholefile_read(fd, path, AGENT_CONFIG_BYTES_MAX, &text, &n, e);
+	return r < 0 ? r : agent_config_parse(c, path, text, n, e);
 }
 
 int agent_opts_load(const struct agent_opts *o, struct agent_config *ret, struct err *e)

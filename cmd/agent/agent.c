@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "cmd/nofile.h"
 #include "cmd/realtime.h"
+#include "cmd/signals.h"
 #include "cprof.h"
 
 #include <argp.h>
@@ -339,20 +340,6 @@ static void find_names(struct agent *a)
 	a->own_exe[n < 0 ? 0 : n] = '\0';
 }
 
-static int open_signals(struct agent *a, struct err *e)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	a->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return a->signal_fd < 0 ? err_errno(e, errno, "cannot receive signals") : 0;
-}
-
 static int check(struct agent *a, struct err *e)
 {
 	int r = open_recorder(a, e);
@@ -376,7 +363,10 @@ static int open_agent(struct agent *a, struct err *e)
 		r = spool_writer_open(&a->spool, a->config.spool, a->config.spool_group, e);
 	a->cpu_before_ns = a->spool.n.cpu_ns;
 	a->log_fd = open("/var/log", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return r < 0 ? r : open_signals(a, e);
+	if (r < 0)
+		return r;
+	a->signal_fd = signals_open_service(true, e);
+	return a->signal_fd < 0 ? a->signal_fd : 0;
 }
 
 static int run(struct agent *a, struct err *e)

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "base/wholefile.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void keyvalue_print(FILE *to, const char *key, const char *value)
@@ -107,26 +107,16 @@ int keyvalues_parse(const char *text, size_t n_bytes, struct keyvalues *ret)
 
 int keyvalues_read(int dir_fd, const char *name, struct keyvalues *ret, struct err *e)
 {
-	struct stat st;
+	CLEANUP_FREE char *text = NULL;
+	size_t n = 0;
 	CLEANUP_CLOSE int fd = openat(dir_fd, name,
 				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
 		return err_errno(e, errno, "cannot read '%s'", name);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL, "'%s' is not a regular file", name);
-	CLEANUP_FREE char *text = malloc(KEYVALUE_BYTES_MAX + 1);
-	if (!text)
-		return err_errno(e, ENOMEM, "cannot read '%s'", name);
-	size_t n = 0;
-	ssize_t got = 0;
-	while (n <= KEYVALUE_BYTES_MAX &&
-	       (got = read(fd, text + n, KEYVALUE_BYTES_MAX + 1 - n)) > 0)
-		n += (size_t)got;
-	if (got < 0)
-		return err_errno(e, errno, "cannot read '%s'", name);
-	if (n > KEYVALUE_BYTES_MAX)
-		return err_set(e, EFBIG, "'%s' is too large", name);
-	int r = keyvalues_parse(text, n, ret);
+	int r = wholefile_read(fd, name, KEYVALUE_BYTES_MAX, &text, &n, e);
+	if (r < 0)
+		return r;
+	r = keyvalues_parse(text, n, ret);
 	return r < 0 ? err_errno(e, -r, "cannot read '%s'", name) : 0;
 }
 

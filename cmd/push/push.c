@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cmd/cmd.h"
+#include "cmd/signals.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -26,19 +27,6 @@
 #define BLIND_MS 2000
 /* So long may an answer take after SIGTERM. */
 #define STOP_NS (5 * UINT64_C(1000000000))
-
-static int open_signals(struct push *p, struct err *e)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	signal(SIGPIPE, SIG_IGN);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	p->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return p->signal_fd >= 0 ? 0 : err_errno(e, errno, "cannot start");
-}
 
 /* Without it, when the user has too many of them, the spool is read from time to time. */
 static void open_notify(struct push *p)
@@ -85,7 +73,8 @@ static uint64_t first_report_ns(const struct push *p)
 
 static int open_push(struct push *p, struct err *e)
 {
-	int r = open_signals(p, e);
+	p->signal_fd = signals_open_service(false, e);
+	int r = p->signal_fd < 0 ? p->signal_fd : 0;
 	if (r == 0)
 		r = push_spool_open(&p->spool, p->opts.spool, e);
 	if (r == 0)

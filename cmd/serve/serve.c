@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/printable.h"
 #include "cmd/serve/serve-job.h"
+#include "cmd/signals.h"
 #include "cmd/smallfile.h"
 
 #include <microhttpd.h>
@@ -21,7 +22,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define CLIENTS_MAX 200u
@@ -107,17 +107,11 @@ static int open_listeners(struct serve *s, struct err *e)
 
 static int open_signals(struct serve *s, struct err *e)
 {
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	signal(SIGPIPE, SIG_IGN);
+	s->signal_fd = signals_open_service(false, e);
 	signal(SIGCHLD, SIG_IGN);   /* the kernel reaps recordings */
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->program_fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
-	return s->signal_fd >= 0 && s->program_fd >= 0 ? 0 : err_errno(e, errno, "cannot start");
+	return s->signal_fd < 0 ? s->signal_fd
+		: s->program_fd < 0 ? err_errno(e, errno, "cannot start") : 0;
 }
 
 static int open_serve(struct serve *s, struct err *e)
