@@ -18,7 +18,7 @@ if [ -z "$collector" ]; then
 		skip_all 'the Collector cannot be built here'
 	}
 fi
-"$CPROF" record -q -F 997 -o one.keep -- "$PROG/spin" 1 200 >spin.keep
+"$CPROF" record -q -F 997 -o one.keep -- "$PROG/spin" 2 200 >spin.keep
 port=$(free_port)
 cat >config.yaml.keep <<END
 receivers:
@@ -55,7 +55,7 @@ wait_for 30 profiles_printed
 is "$(grep -c 'ResourceProfiles #' collector.log.keep)" 6 'it prints six resources'
 like collector.log.keep 'service.name: Str\(service2\)' 'with their services'
 like collector.log.keep 'host.name: Str\(testhost\)' 'and hosts'
-for word in spin_leaf recurse nanoseconds process.executable.build_id.gnu thread.name; do
+for word in spin_leaf recurse nanoseconds process.executable.build_id.gnu thread.id; do
 	like collector.log.keep "$word" "it prints $word"
 done
 unlike collector.log.keep 'panic|error' 'without errors'
