@@ -20,6 +20,7 @@
 #define FIRST_TYPE_OF_TOOLS 64u                /* PERF_RECORD_USER_TYPE_START of perf.data */
 
 #define WORDS_MAX (RECORD_BYTES_MAX / 8)
+#define KSYMBOL_WORDS 3u                       /* before its name */
 #define WORDS_PER_BRANCH (sizeof(struct perf_branch_entry) / 8)
 
 struct cursor {
@@ -435,6 +436,24 @@ static inline void clear_record(struct record *r)
 	memset(p + at, 0, sizeof(*r) % PIECE);
 }
 
+/*
+ * The words of a record.  If several recorders want records of kernel code, Linux adds the size of
+ * the trailer once more for each of them (perf_event_ksymbol_output() in kernel/events/core.c, seen
+ * with 6.18), and what follows the trailer is left from older records.
+ */
+static size_t words_of(const struct record_format *f, const void *raw)
+{
+	const struct perf_event_header *h = raw;
+	size_t n_words = h->size / 8u;
+	if (h->type != PERF_RECORD_KSYMBOL || n_words <= KSYMBOL_WORDS)
+		return n_words;
+	const char *name = (const char *)raw + KSYMBOL_WORDS * 8u;
+	const char *nul = memchr(name, '\0', (n_words - KSYMBOL_WORDS) * 8u);
+	size_t n_used = KSYMBOL_WORDS + (nul ? (size_t)(nul - name) / 8u + 1 : n_words) +
+			trailer_words(f);
+	return n_used < n_words ? n_used : n_words;
+}
+
 enum record_outcome record_decode(const struct record_format *f, const void *raw,
 				  size_t n_bytes, struct record *ret)
 {
@@ -442,7 +461,7 @@ enum record_outcome record_decode(const struct record_format *f, const void *raw
 	if (!size_fits(h, n_bytes))
 		return RECORD_BAD;
 	const uint64_t *words = raw;
-	struct cursor c = { .p = words + 1, .end = words + h->size / 8 };
+	struct cursor c = { .p = words + 1, .end = words + words_of(f, raw) };
 	clear_record(ret);
 	ret->type = h->type;
 	ret->misc = h->misc;
@@ -492,7 +511,7 @@ bool record_peek_time(const struct record_format *f, const void *raw, size_t n_b
 	const struct perf_event_header *h = raw;
 	if (!size_fits(h, n_bytes))
 		return false;
-	size_t n_words = h->size / 8u;
+	size_t n_words = words_of(f, raw);
 	size_t at = time_at(f, h->type, n_words);
 	if (!at || at >= n_words)
 		return false;

@@ -79,6 +79,8 @@ uint64_t round_begin(struct round *r)
 		if (percent > r->fullest_percent)
 			r->fullest_percent = percent;
 	}
+	if (r->is_live)
+		r->now_ns = clock_monotonic_ns() + CLOCK_NS;
 	return n_bytes;
 }
 
@@ -108,6 +110,9 @@ static uint64_t time_of(struct round *r, struct round_ring *in, const void *raw,
 	record_peek_time(r->format, raw, n_bytes, &time_ns);
 	if (r->shared.is_shared)
 		time_ns = check_shared(&r->shared, in, raw, n_bytes, time_ns);
+	/* It would hold up all that follow. */
+	if (r->now_ns && time_ns > r->now_ns)
+		time_ns = before_ns;
 	if (is_new && (time_ns < before_ns || time_ns < r->delivered_ns))
 		in->n_out_of_order++;
 	if (time_ns < before_ns)

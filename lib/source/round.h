@@ -65,11 +65,13 @@ struct round {
 	/* Set by the caller after round_init. */
 	uint64_t until_ns;                   /* see round_begin; UINT64_MAX */
 	struct round_shared shared;
+	bool is_live;                        /* no record is younger than CLOCK_MONOTONIC says */
 	bool by_ring;                        /* samples need order only within their ring */
 	const struct divide *divide;         /* threads that are not in it are listed; NULL */
 
 	struct round_ring *ring;
 	size_t n_rings;
+	uint64_t now_ns;                     /* private: of the present round; 0: unknown */
 	uint64_t delivered_ns;               /* time of the youngest record of earlier rounds */
 	unsigned fullest_percent;            /* of a ring, at any round_begin since the caller
 					      * cleared it */

@@ -618,6 +618,7 @@ static int start_merging(struct live *l, struct err *e)
 	    merge_init(&l->first.merge, &l->round) < 0)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	l->round.by_ring = !l->options.by_time;
+	l->round.is_live = true;
 	return 0;
 }
 
