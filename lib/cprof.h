@@ -102,6 +102,7 @@ struct cprof_naming {
 	bool kernel_addresses;         /* addresses of kernel code as they were in memory, not at
 					* link time: they reveal where the kernel is */
 	enum cprof_debuginfod debuginfod;
+	bool no_debug_info;            /* symbol tables only: no inlined calls, files, lines */
 	uint64_t debuginfod_ns;        /* for all files together; 0: 30 s */
 	const char *kernel_debug_file; /* vmlinux, or a folder with it and *.ko; NULL: the
 					* places where packages install it */
@@ -218,6 +219,10 @@ struct cprof_config {
 	/* Samples have the label time, in ns since the profile's start: when a bucket of time began
 	 * that is so long, or longer after 600 of them; 0: they have not. */
 	uint64_t timeline_ns;
+	/* For recordings without an end at a low rate: memory of programs is read seldom, so that
+	 * more samples lack labels that change fast, or the callers of interpreted functions; and
+	 * no process's owner is read, so all count as the caller's. */
+	bool frugal;
 };
 
 /* The results of one event; strings are borrowed from the recorder. */

@@ -35,6 +35,7 @@ static const struct key keys[] = {
 	{ "window", KIND_TIME, AT(window_ns), WINDOW_MIN_NS, WINDOW_MAX_NS },
 	{ "max-memory", KIND_SIZE, AT(max_memory_bytes), MEMORY_MIN, UINT64_C(1) << 40 },
 	{ "no-symbols", KIND_YES_NO, AT(no_symbols), 0, 0 },
+	{ "lines", KIND_YES_NO, AT(has_lines), 0, 0 },
 	{ "smallest", KIND_PERCENT, AT(smallest_percent), 0, 0 },
 	{ "services", KIND_COUNT, AT(services_max), 1, SERVICES_MAX },
 	{ "host", KIND_TEXT, AT(host), 0, 0 },

@@ -21,6 +21,7 @@ struct agent_config {
 	uint64_t window_ns;
 	uint64_t max_memory_bytes;
 	bool no_symbols;
+	bool has_lines;                 /* of debug information: inlined calls, files and lines */
 	double smallest_percent;       /* smaller services are combined */
 	unsigned services_max;         /* with a profile of their own in one window */
 	const char *host;              /* NULL: the machine's name */

@@ -37,9 +37,10 @@
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-/* The longest time that records wait in a ring that is not full enough for a wake-up: processes
- * may have ended by then, but their files are still there. */
-#define STEP_MS 250
+/* The longest time that records wait in a ring that is not full enough for a wake-up, each of which
+ * costs some dozen us and the memory of all interpreters is read anew.  Processes may have ended by
+ * then, but their files are still there. */
+#define STEP_MS 1000
 /* A child that does not end: a file system does not answer. */
 #define STUCK_NS (60 * SECOND_NS)
 #define LAST_MS 20000                  /* the same for the last one */
@@ -262,7 +263,8 @@ static int open_recorder(struct agent *a, struct err *e)
 		.event = c->event ? &a->config.event : NULL, .n_events = c->event ? 1 : 0,
 		.freq = c->rate, .all_processes = true, .labels_given = true,
 		.labels = CPROF_LABEL_PROCESS_NAME | CPROF_LABEL_CGROUP | CPROF_LABEL_EXE,
-		.naming = { .no_symbols = c->no_symbols }, .cache_dir = c->cache,
+		.naming = { .no_symbols = c->no_symbols, .no_debug_info = !c->has_lines },
+		.cache_dir = c->cache, .frugal = true,
 		.max_memory_bytes = c->max_memory_bytes, .n_readers = CPROF_READERS_AUTO,
 		.on_reader = realtime_on_reader, .on_reader_ctx = &a->realtime,
 	};

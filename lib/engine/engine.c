@@ -62,6 +62,7 @@ static void init_programs_labels(struct engine *g)
 {
 	const struct engine_options *o = &g->options;
 	applabels_init(&g->app, &g->budget, &g->strings, &g->labels, &g->dsos, o->host);
+	g->app.is_frugal = o->frugal;
 	g->app.values.is_taken = samplelabels_is_key;
 	g->app.values.taken_ctx = &g->own_labels;
 	golabels_init(&g->go, &(struct golabels_options){
@@ -86,6 +87,7 @@ static void init_functions(struct engine *g)
 	};
 	functions_init(&g->functions, &t, &g->strings, &g->labels,
 		       g->options.host ? g->options.interpreter : INTERP_NONE);
+	g->functions.pace.is_frugal = g->options.frugal;
 	/* counts of a part would have to be moved in the whole, too */
 	if (!g->options.reader.source)
 		g->functions.kept.budget = &g->budget;
@@ -121,7 +123,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		init_programs_labels(g);
 	wakees_init(&g->wakees, &g->strings, &g->labels);
 	locklabels_init(&g->locks, &g->strings, &g->labels, &g->dsos);
-	owners_init(&g->owners, o->host);
+	owners_init(&g->owners, o->frugal ? NULL : o->host);
 	init_waits(g);
 	allocs_init(&g->allocs, &g->budget, &g->counts, (uint32_t)o->n_events);
 	init_functions(g);

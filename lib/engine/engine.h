@@ -64,7 +64,7 @@ struct engine_options {
 	bool has_locks;              /* waits for locks have the labels of locklabels.h */
 	struct golabels_wanted go;   /* labels of Go programs */
 	enum interp_mode interpreter; /* what stacks show of one; without a host: NONE */
-	bool follow;                 /* children and later threads are targets */
+	bool frugal, follow;         /* see struct cprof_config; later threads are targets */
 	uint32_t own_pid;            /* the process whose samples n_own counts; 0: none */
 	struct share_reader reader;  /* samples of its threads only; without a source: all */
 };

@@ -52,7 +52,7 @@ void functions_pace_note(struct functions_pace *p, uint32_t tid, uint64_t time_n
 {
 	note_period(p, tid, time_ns);
 	p->unsure += (is_unsure ? 65536 : 0) / UNSURE_PART - p->unsure / UNSURE_PART;
-	p->credit += p->unsure > UNSURE_MANY ? EARNED_MANY : EARNED;
+	p->credit += p->unsure > UNSURE_MANY && !p->is_frugal ? EARNED_MANY : EARNED;
 	p->credit = p->credit < START ? p->credit : START;
 }
 

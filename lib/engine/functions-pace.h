@@ -14,6 +14,7 @@
 struct functions_pace {
 	uint64_t step_ns;               /* the shortest time to the next reading; 0: none yet */
 	uint64_t n_wakeups;
+	bool is_frugal;                 /* may be set: unknown callers are no reason for more */
 	/* Private. */
 	uint64_t period_ns;             /* between two samples of a thread; 0: unknown */
 	uint64_t sampled_ns, seen_ns;   /* the last sample's time, and that at the last wake-up */

@@ -108,7 +108,8 @@ void applabels_fork(struct applabels *a, const struct procs_process *of, uint32_
 
 void applabels_poll(struct applabels *a)
 {
-	if (!pollpids_is_due(&a->polls, clock_monotonic_ns(), APPPROCESS_POLL_NS_MAX))
+	uint64_t most_ns = appprocess_poll_ns_max(a);
+	if (!pollpids_is_due(&a->polls, clock_monotonic_ns(), most_ns))
 		return;
 	for (size_t i = 0; i < a->polls.pid.n; i++) {
 		struct appprocess *p = idmap_get(&a->process, a->polls.pid.v[i]);

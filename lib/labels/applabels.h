@@ -42,6 +42,7 @@ struct applabels {
 	const struct dso_table *dsos;
 	const struct host *host;
 	struct appvalues values;   /* is_taken may be set */
+	bool is_frugal;            /* may be set: processes are read fifty times less often */
 	struct applabels_stats stats;
 	/* private */
 	labelmem_read_fn *read;    /* for tests; or NULL */

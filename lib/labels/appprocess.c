@@ -20,9 +20,12 @@
 
 #define REGISTRIES_MAX 8u
 #define POLL_NS_MIN 2000000u
+#define POLL_NS_MAX 20000000u
 /* The last changes before a process ends are lost; if it changes its labels often, they cover at
  * most this time. */
 #define POLL_NS_BUSY 4000000u
+/* All of these are so many times as long in a frugal recording. */
+#define FRUGAL 50u
 /* The share of time that draining may take. */
 #define POLL_COST 25u
 /* A thread's memory should be at most this full when it is read. */
@@ -140,21 +143,33 @@ static void on_gap(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t n_changes
 	note_new(d, apptimes_append_gap(&d->r->times, tid, n, d->floor_ns));
 }
 
+static uint64_t scaled(const struct applabels *a, uint64_t ns)
+{
+	return a->is_frugal ? ns * FRUGAL : ns;
+}
+
+uint64_t appprocess_poll_ns_max(const struct applabels *a)
+{
+	return scaled(a, POLL_NS_MAX);
+}
+
 /* Estimates how long the threads' memory holds their changes, from the number of changes. */
 static uint64_t next_wait_ns(const struct draining *d, uint64_t since_ns, uint64_t cost_ns)
 {
-	uint64_t wait = APPPROCESS_POLL_NS_MAX;
+	uint64_t most = appprocess_poll_ns_max(d->a), wait = most;
+	uint64_t busy = scaled(d->a, POLL_NS_BUSY);
+	uint64_t least = scaled(d->a, POLL_NS_MIN);
 	if (d->had_gap)
 		wait = since_ns / 4;
 	else if (d->n_most)
 		wait = since_ns * WANTED_CHANGES / d->n_most;
-	if (d->n_most && wait > POLL_NS_BUSY)
-		wait = POLL_NS_BUSY;
-	if (wait < POLL_NS_MIN)
-		wait = POLL_NS_MIN;
+	if (d->n_most && wait > busy)
+		wait = busy;
+	if (wait < least)
+		wait = least;
 	if (wait < cost_ns * POLL_COST)
 		wait = cost_ns * POLL_COST;
-	return wait < APPPROCESS_POLL_NS_MAX ? wait : APPPROCESS_POLL_NS_MAX;
+	return wait < most ? wait : most;
 }
 
 static void drain_registry(struct draining *d)

@@ -15,9 +15,6 @@
 struct applabels;
 struct procs_process;
 
-/* The longest time between two readings. */
-#define APPPROCESS_POLL_NS_MAX 20000000u
-
 struct appprocess_registry {
 	struct labelmem mem;
 	bool is_dead;              /* nothing can be read from it any more */
@@ -36,6 +33,9 @@ struct appprocess {
 	bool is_gone;
 	struct idmap own_tid;      /* tid -> tid as the process sees it, in another namespace */
 };
+
+/* The longest time between two readings. */
+uint64_t appprocess_poll_ns_max(const struct applabels *a);
 
 void appprocess_free(struct applabels *a, struct appprocess *p);
 

@@ -19,6 +19,7 @@ static struct names_options options_of(const struct cprof_recorder *rec)
 		.symbols = { .host = rec->session.host, .log = rec->session.log,
 			     .demangle = (uint8_t)rec->config.naming.demangle,
 			     .only_addresses = rec->config.naming.no_symbols,
+			     .no_inlines = rec->config.naming.no_debug_info,
 			     .timeout_ns = rec->config.symbol_timeout_ns },
 		.naming = &rec->config.naming,
 		.running_kernel = rec->session.source->facts.running_kernel,

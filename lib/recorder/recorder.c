@@ -218,7 +218,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.label = c->label, .n_labels = c->n_labels,
 		.timeline = { .bucket_ns = timeline_ns(c), .is_fixed = c->keep_last_ns },
 		.max_stack = k->max_stack, .max_branches = k->max_branches,
-		.max_depth = c->max_depth,
+		.max_depth = c->max_depth, .frugal = c->frugal,
 		.follow = !c->no_inherit,
 		.own_pid = c->all_processes ? (uint32_t)getpid() : 0,
 	};

@@ -51,6 +51,11 @@ int main(void)
 	wakeups(true, 3000);
 	uint64_t many = wakeups(true, 10000);
 	tap_ok(many > 500 && many < 640, "one in two if their callers stay unknown");
+	pace.is_frugal = true;
+	wakeups(true, 5000);
+	many = wakeups(true, 10000);
+	tap_ok(many < 120, "one in sixteen in a frugal recording");
+	pace.is_frugal = false;
 	wakeups(false, 1000);
 	uint64_t few = wakeups(false, 10000);
 	tap_ok(few > 20 && few < 40 && lag_ns < 100000, "few once they are known, after a sample");

@@ -125,6 +125,22 @@ static void test_limits(void)
 	tap_str(at(last), "id=0", "later it is known again");
 }
 
+/* How long until the program is read again. */
+static void test_pace(void)
+{
+	cprof_label_set("id", "1");
+	at(moment());
+	cprof_label_set("id", "0");
+	at(moment());
+	tap_ok(applabels_timeout_ms(&app) <= 21, "a program is read again soon");
+	app.is_frugal = true;
+	usleep(25000);
+	applabels_poll(&app);
+	int ms = applabels_timeout_ms(&app);
+	tap_ok(ms > 500 && ms <= 1001, "much later in a frugal recording");
+	app.is_frugal = false;
+}
+
 static void test_fork(void)
 {
 	struct procs_process child = { .pid = (uint32_t)getpid() + 1 };
@@ -148,6 +164,7 @@ int main(void)
 	tap_ok(applabels_timeout_ms(&app) >= 0 && applabels_timeout_ms(&app) <= 21,
 	       "with labels there is");
 	test_limits();
+	test_pace();
 	test_fork();
 	applabels_done(&app);
 	VEC_FREE(&process.space.map);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #define RINGS_MAX 128
 
@@ -98,6 +99,30 @@ static void test_two(void)
 	tap_ok(get(&t, &r, &ring) && r.time_ns == 40 && !get(&t, &r, &ring), "a further round");
 	tap_int((long long)t.round.n_out_of_order, 0, "all in order");
 	bench_done(&t);
+}
+
+/* Linux adds the trailer's size for each recorder before this one. */
+static void test_surplus(void)
+{
+	const struct record_format f = record_build_format();
+	const struct record_build_id at = { .time_ns = 1300, .id = 14 };
+	struct record_build b = { 0 };
+	struct record r;
+	uint64_t time_ns = 0;
+	record_build_begin(&b, PERF_RECORD_KSYMBOL, 0);
+	record_build_u64(&b, 0xffffffffc0001000);
+	record_build_u64(&b, 0x123);
+	record_build_text(&b, "bpf_prog_sevenby");
+	record_build_trailer(&b, f.sample_type, &at);
+	for (int i = 0; i < 10; i++)
+		record_build_u64(&b, 0x6f6f5f6162636465);
+	record_build_end(&b);
+	tap_ok(record_decode(&f, b.v, b.n_bytes, &r) == RECORD_OK && r.time_ns == 1300 &&
+	       r.id == 14 && !strcmp(r.ksymbol.name, "bpf_prog_sevenby"),
+	       "what follows a KSYMBOL record's trailer is ignored");
+	tap_ok(record_peek_time(&f, b.v, b.n_bytes, &time_ns) && time_ns == 1300,
+	       "the time before it is peeked");
+	record_build_done(&b);
 }
 
 /* A wrong time must not hold up what follows. */
@@ -550,6 +575,7 @@ static void test_wanderer(void)
 int main(void)
 {
 	test_two();
+	test_surplus();
 	test_future();
 	test_no_rings();
 	test_bounded_round();

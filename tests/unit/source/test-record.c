@@ -295,23 +295,6 @@ static void test_others(void)
 	free(copy);
 	record_build_done(&b);
 
-	/* Linux adds the trailer's size for each recorder before this one. */
-	record_build_begin(&b, PERF_RECORD_KSYMBOL, 0);
-	record_build_u64(&b, 0xffffffffc0001000);
-	record_build_bytes(&b, &n_bytes, 4);
-	record_build_bytes(&b, kinds, 4);
-	record_build_text(&b, "bpf_prog_sevenby");
-	record_build_trailer(&b, f.sample_type, &at);
-	for (int i = 0; i < 10; i++)
-		record_build_u64(&b, 0x6f6f5f6162636465);
-	record_build_end(&b);
-	uint64_t time_ns = 0;
-	tap_ok(record_decode(&f, b.v, b.n_bytes, &r) == RECORD_OK && has_trailer(&r) &&
-	       !strcmp(r.ksymbol.name, "bpf_prog_sevenby"), "KSYMBOL: what follows is ignored");
-	tap_ok(record_peek_time(&f, b.v, b.n_bytes, &time_ns) && time_ns == at.time_ns,
-	       "KSYMBOL: the time before it is peeked");
-	record_build_done(&b);
-
 	record_build_begin(&b, PERF_RECORD_CGROUP, 0);
 	record_build_u64(&b, 4242);
 	record_build_text(&b, "/user.slice");
