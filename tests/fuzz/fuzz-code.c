@@ -9,6 +9,7 @@
 
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/runtime/runtime-file.h"
+#include "symbolize/runtime/runtime-loop.h"
 #include "symbolize/runtime/runtime.h"
 #include "symbolize/unwind/unwind-call.h"
 #include "symbolize/unwind/unwind.h"
@@ -84,6 +85,29 @@ static void ask_arch(const struct arch *a, const struct bytes *b)
 	a->n_sp_loads(b->p, n_all);
 	if (a->references(b->p, n_all, BIAS, reference, 16) > 16)
 		abort();
+}
+
+static void check_loop(const struct runtime_loop *l)
+{
+	fuzzdir_check(l->n <= RUNTIME_LOOP_PARTS_MAX);
+	for (unsigned i = 0; i < l->n; i++)
+		fuzzdir_check(l->part[i].start < l->part[i].end &&
+			      runtime_loop_has(l, l->part[i].start));
+}
+
+/* The code as that of an interpreter. */
+static void ask_loops(uint64_t start, size_t n_bytes)
+{
+	struct runtime_loop loop;
+	struct runtime_range callee;
+	runtime_loop_find(&loop, cfi, start, n_bytes);
+	check_loop(&loop);
+	runtime_loop_find_callee(&loop, cfi, start, n_bytes);
+	check_loop(&loop);
+	runtime_loop_find_threaded(&loop, cfi);
+	check_loop(&loop);
+	if (runtime_loop_callee(cfi, start, n_bytes, &callee))
+		fuzzdir_check(callee.start < callee.end);
 }
 
 static void ask_calls(const struct arch *a, const uint8_t *stack, size_t n)
@@ -178,6 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unwind_all(a, &regs, stack, n);
 	ask_arch(a, &text);
 	ask_calls(a, stack, n);
+	ask_loops(h.pc % PART_BYTES, bytes_left(&text));
 
 	runtime_file_free(file);
 	cfi_close(cfi);
