@@ -1,8 +1,9 @@
 /*
  * A ring cannot change its size.  A second one is mapped beside it, and the events are directed to
  * it one after the other (PERF_EVENT_IOC_SET_OUTPUT).  Meanwhile both rings are read, each record
- * in its place, and nothing is lost or counted twice.  When all events have moved, the new ring
- * takes the place of the old one, which is closed as soon as it is empty.
+ * in its place, and nothing is lost or counted twice.  When all events have moved, and what the
+ * old ring held was read, the new ring takes its place.  The old one is closed as soon as it stays
+ * empty.  A round reads the ring in its place first, so the samples of an event remain in order.
  *
  * A small ring overflows while a large one is mapped, and the kernel lets an event that leaves a
  * ring wait for all CPUs (ring_buffer_attach() in kernel/events/core.c), which takes about 10 ms.
@@ -281,7 +282,7 @@ static void exchange(struct live *l, size_t ring, size_t place)
 	round_exchange(&l->round, ring, l->n_rings + place);
 }
 
-static void finish_moving(struct live *l, size_t place, uint64_t now_ns)
+static void finish_moving(struct live *l, size_t place)
 {
 	struct livegrow_place *p = &l->grow.place[place];
 	int r = __atomic_load_n(&p->result, __ATOMIC_ACQUIRE);
@@ -290,13 +291,23 @@ static void finish_moving(struct live *l, size_t place, uint64_t now_ns)
 	pthread_join(p->thread, NULL);
 	free(p->event_fd);
 	p->event_fd = NULL;
-	p->state = LIVEGROW_SPLIT;
-	if (r < 0) {
+	p->state = r < 0 ? LIVEGROW_SPLIT : LIVEGROW_MOVED;
+	if (r < 0)
 		log_line(l->options.open.log, LOG_EXPLAIN,
 			 "CPU %d has two rings: not all events could be moved to the new one",
 			 l->ring[p->ring].cpu);
+}
+
+static bool is_empty(struct ring *r)
+{
+	return ring_fetch(r) == r->tail;
+}
+
+static void exchange_empty(struct live *l, size_t place, uint64_t now_ns)
+{
+	struct livegrow_place *p = &l->grow.place[place];
+	if (!is_empty(&l->ring[p->ring].ring))
 		return;
-	}
 	exchange(l, p->ring, place);
 	uint64_t n_bytes = l->ring[p->ring].ring.n_data_bytes;
 	if (n_bytes > l->usage.ring_bytes)
@@ -308,8 +319,7 @@ static void finish_moving(struct live *l, size_t place, uint64_t now_ns)
 static void close_empty(struct live *l, size_t place, uint64_t now_ns)
 {
 	struct livegrow_place *p = &l->grow.place[place];
-	struct ring *old = &extra_ring(l, place)->ring;
-	if (now_ns - p->since_ns < SETTLE_NS || ring_fetch(old) != old->tail)
+	if (now_ns - p->since_ns < SETTLE_NS || !is_empty(&extra_ring(l, place)->ring))
 		return;
 	close_ring(l, place);
 	p->state = LIVEGROW_FREE;
@@ -322,11 +332,14 @@ int livegrow_step(struct live *l, uint64_t now_ns)
 		if (l->grow.place[i].state == LIVEGROW_MAPPING)
 			finish_mapping(l, i);
 		else if (l->grow.place[i].state == LIVEGROW_MOVING)
-			finish_moving(l, i, now_ns);
+			finish_moving(l, i);
+		else if (l->grow.place[i].state == LIVEGROW_MOVED)
+			exchange_empty(l, i, now_ns);
 		else if (l->grow.place[i].state == LIVEGROW_DRAINING)
 			close_empty(l, i, now_ns);
 		any |= l->grow.place[i].state == LIVEGROW_MAPPING ||
-		       l->grow.place[i].state == LIVEGROW_MOVING;
+		       l->grow.place[i].state == LIVEGROW_MOVING ||
+		       l->grow.place[i].state == LIVEGROW_MOVED;
 	}
 	return any ? STEP_MS : -1;
 }

@@ -20,7 +20,8 @@ enum livegrow_state {
 	LIVEGROW_FREE,
 	LIVEGROW_MAPPING,      /* the new ring is mapped */
 	LIVEGROW_MOVING,       /* events are moved to the new ring, which is beside the old one */
-	LIVEGROW_DRAINING,     /* the old one is beside it, until it is empty */
+	LIVEGROW_MOVED,        /* all events write into the new ring; the old one is not empty */
+	LIVEGROW_DRAINING,     /* the old one is beside it, until it is empty for good */
 	LIVEGROW_SPLIT,        /* some events could not be moved: both stay */
 };
 
