@@ -119,6 +119,15 @@ static bool is_pmu_event(const struct evspec *s)
 	return s->kind == EVSPEC_COUNTER && s->type != PERF_TYPE_SOFTWARE;
 }
 
+static int check_user(const struct evcursor *p, size_t at, const char *remedy,
+		      const struct evspec *s)
+{
+	if (!s->only_user || !evspec_in_kernel(s))
+		return 0;
+	return evcursor_complain(p, EINVAL, at, remedy, "'%s' happens inside the kernel: with 'u' "
+				 "there is never a sample", s->name);
+}
+
 static int set_modifiers(const struct evcursor *p, const struct modifiers *m, struct evspec *s)
 {
 	unsigned b = m->bits;
@@ -142,11 +151,7 @@ static int set_modifiers(const struct evcursor *p, const struct modifiers *m, st
 		s->no_host = !(b & MOD_HOST);
 	}
 	s->pinned |= (b & MOD_PINNED) != 0;
-	if (s->only_user && evspec_in_kernel(s))
-		return evcursor_complain(p, EINVAL, m->at, "leave out ':u'",
-					"'%s' happens inside the kernel: with 'u' there is never a "
-					"sample", s->name);
-	return 0;
+	return check_user(p, m->at, "leave out ':u'", s);
 }
 
 /* The name ends with the modifiers in effect, in the order of the manual. */
@@ -241,6 +246,12 @@ static int parse_event(struct evcursor *p, bool in_group)
 					shown >= ' ' && shown <= '~' ? shown : '?',
 					(int)(p->at - begin > 60 ? 60 : p->at - begin),
 					p->text + begin);
+	}
+	/* Names of libpfm4 have modifiers of their own, as in "cs.u". */
+	for (size_t i = p->first; i < p->l->n; i++) {
+		r = check_user(p, begin, "leave out 'u'", &p->l->v[i]);
+		if (r < 0)
+			return r;
 	}
 	p->l->n_outputs++;
 	return 0;
