@@ -101,6 +101,13 @@ static uint64_t max_hz(const struct evspec *s, const struct evattr_options *o)
 	return s->is_clock && o->rate_max_hz > clock_max_hz ? clock_max_hz : o->rate_max_hz;
 }
 
+/* What "max" means.  The kernel does not throttle clocks. */
+static uint64_t fastest_hz(const struct evspec *s, const struct evattr_options *o)
+{
+	bool is_slow = s->is_clock && o->rate_max_hz > EVATTR_CLOCK_FASTEST_HZ;
+	return is_slow ? EVATTR_CLOCK_FASTEST_HZ : o->rate_max_hz;
+}
+
 /* The event's effective rate: *ret_hz or, if that is 0, *ret_period. */
 static void effective_rate(const struct evspec *s, const struct evattr_options *o,
 			   uint64_t *ret_hz, uint64_t *ret_period)
@@ -111,14 +118,14 @@ static void effective_rate(const struct evspec *s, const struct evattr_options *
 		*ret_period = o->rate_given ? 0 : evspec_default_period(s);
 		if (*ret_period)
 			break;
-		*ret_hz = o->rate_default_hz;
+		*ret_hz = o->rate_default_fastest ? fastest_hz(s, o) : o->rate_default_hz;
 		*ret_period = o->rate_default_period;
 		break;
 	case EVSPEC_RATE_FREQ:
 		*ret_hz = s->rate;
 		break;
 	case EVSPEC_RATE_FREQ_MAX:
-		*ret_hz = max_hz(s, o);
+		*ret_hz = fastest_hz(s, o);
 		break;
 	case EVSPEC_RATE_PERIOD:
 		*ret_period = s->rate;

@@ -33,14 +33,19 @@ struct evattr_options {
 	bool only_user, only_kernel; /* for all events */
 	uint64_t rate_default_hz;    /* for EVSPEC_RATE_DEFAULT; 0: use rate_default_period */
 	uint64_t rate_default_period;
+	bool rate_default_fastest;   /* freq=max; rate_default_hz is rate_max_hz */
 	bool rate_given;             /* rate given by the user: overrides evspec_default_period */
-	uint64_t rate_max_hz;        /* kernel.perf_event_max_sample_rate; freq=max means this */
+	uint64_t rate_max_hz;        /* kernel.perf_event_max_sample_rate: what freq=max means,
+				      * up to EVATTR_CLOCK_FASTEST_HZ for clocks */
 	uint32_t wakeup_bytes;       /* watermark */
 	uint16_t max_stack;          /* 0: the kernel's limit */
 };
 
 /* Clock events are high-resolution timers; the kernel never lets them tick faster than this. */
 #define EVATTR_CLOCK_PERIOD_MIN_NS 10000u
+/* The kernel throttles PMU events whose samples take too long, but not clocks: a copy of a stack
+ * can take longer than 10 us, and the target would make no progress.  freq=max means this. */
+#define EVATTR_CLOCK_FASTEST_HZ 20000u
 
 /* Does the kernel accept this rate, and keep to it?  -EINVAL with e naming the limit: a frequency
  * above rate_max_hz, or a clock's period below EVATTR_CLOCK_PERIOD_MIN_NS. */

@@ -194,10 +194,9 @@ static int choose_rate(const struct cprof_config *c, struct evattr_options *o,
 		return r;
 	if (c->period && evparse_is_time(c->period))
 		*ret_quantum_ns = rate;
-	if (kind == EVSPEC_RATE_FREQ_MAX)
-		o->rate_default_hz = o->rate_max_hz;
-	else if (is_freq)
-		o->rate_default_hz = rate;
+	o->rate_default_fastest = kind == EVSPEC_RATE_FREQ_MAX;
+	if (is_freq)
+		o->rate_default_hz = o->rate_default_fastest ? o->rate_max_hz : rate;
 	else
 		o->rate_default_period = rate;
 	return 0;

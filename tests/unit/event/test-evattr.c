@@ -175,9 +175,15 @@ static void rates(void)
 	struct evattr_options fast = plain;
 	fast.rate_max_hz = 400000;
 	a = attr_of("cpu-clock/freq=max/", &fast);
-	tap_ok(a.freq && a.sample_freq == 100000, "a clock's limit");
+	tap_ok(a.freq && a.sample_freq == 20000, "a clock's, which the kernel does not throttle");
 	a = attr_of("cycles/freq=max/", &fast);
 	tap_ok(a.freq && a.sample_freq == 400000, "which does not apply to a PMU");
+	fast.rate_default_hz = fast.rate_max_hz;
+	fast.rate_default_fastest = true;
+	a = attr_of("cpu-clock", &fast);
+	tap_ok(a.freq && a.sample_freq == 20000, "the session's rate may be that, too: of a clock");
+	a = attr_of("cycles", &fast);
+	tap_ok(a.freq && a.sample_freq == 400000, "and of a PMU event");
 
 	static const struct {
 		const char *text, *what, *hint;
