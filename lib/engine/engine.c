@@ -658,6 +658,9 @@ void engine_feed(struct engine *g, const struct record *r)
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
+		/* The side band may share its ring with events, and then reports their losses. */
+		if (!ev && r->type == PERF_RECORD_LOST && g->options.n_events)
+			ev = &g->event[0];
 		if (ev)
 			ev->n_lost_records += r->lost.n_lost;
 		g->reread.n_losses += r->type == PERF_RECORD_LOST;

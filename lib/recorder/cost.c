@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "recorder/kind.h"
 #include "recorder/window.h"
+#include "source/source.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -34,8 +35,9 @@ void cost_done(struct cost *c)
 
 void cost_start(struct cost *c)
 {
+	uint64_t now = clock_monotonic_ns();
 	for (size_t i = 0; i < c->session->n_events; i++)
-		ratecut_init(&c->event[i].adaptive, clock_monotonic_ns());
+		ratecut_init(&c->event[i].adaptive, now);
 }
 
 static int lower_rate(struct cost *c, size_t i, enum ratecut_verdict why, struct err *e)
@@ -66,18 +68,43 @@ static int lower_rate(struct cost *c, size_t i, enum ratecut_verdict why, struct
 	return 0;
 }
 
+static uint64_t n_records_lost(const struct cost *c)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < c->session->n_events; i++)
+		n += c->seen[i].n_lost_records;
+	return n;
+}
+
+/* Events that share a ring share the records of its losses.  The kernel's counts since Linux 6.0
+ * know whose they were, but to read them interrupts CPUs. */
+static void count_lost(struct cost *c)
+{
+	uint64_t n = n_records_lost(c);
+	if (n == c->n_records_lost)
+		return;
+	c->n_records_lost = n;
+	for (size_t i = 0; i < c->session->n_events; i++) {
+		struct source_count count;
+		source_count(c->session->source, i, &count);
+		c->event[i].n_lost = count.has_lost ? count.n_lost : c->seen[i].n_lost_records;
+	}
+}
+
 int cost_adapt(struct cost *c, struct err *e)
 {
-	if (!c->session->config->adaptive || !c->window->is_open)
+	uint64_t now = clock_monotonic_ns();
+	if (!c->session->config->adaptive || !c->window->is_open ||
+	    !ratecut_is_due(&c->event[0].adaptive, now))
 		return 0;
+	count_lost(c);
 	for (size_t i = 0; i < c->session->n_events; i++) {
 		const struct engine_event *ev = &c->seen[i];
 		const struct ratecut_seen seen = {
 			.n_samples = ev->n_samples + ev->n_foreign,
-			.n_lost = ev->n_lost_records, .n_throttles = ev->n_throttles,
+			.n_lost = c->event[i].n_lost, .n_throttles = ev->n_throttles,
 		};
-		enum ratecut_verdict why = ratecut_judge(&c->event[i].adaptive, &seen,
-							 clock_monotonic_ns());
+		enum ratecut_verdict why = ratecut_judge(&c->event[i].adaptive, &seen, now);
 		int r = why == RATECUT_KEEP ? 0 : lower_rate(c, i, why, e);
 		if (r < 0)
 			return r;

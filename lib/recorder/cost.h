@@ -19,6 +19,7 @@ struct window;
 struct cost_event {
 	struct ratecut adaptive;
 	VEC(struct cprof_rate_cut) cuts;
+	uint64_t n_lost;                     /* samples, for `adaptive` */
 	uint64_t sample_cost_ns;             /* 0: unknown */
 };
 
@@ -29,6 +30,7 @@ struct cost {
 	struct engine_event *seen;           /* per event of the session: the engine's */
 	struct throttle *throttle;           /* the engine's */
 	struct cost_event *event;            /* per event of the session */
+	uint64_t n_records_lost;             /* of all events, when n_lost was counted */
 };
 
 /* The session is open.  -ENOMEM. */

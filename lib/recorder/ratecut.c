@@ -15,10 +15,15 @@ void ratecut_init(struct ratecut *a, uint64_t now_ns)
 	*a = (struct ratecut){ .time_ns = now_ns };
 }
 
+bool ratecut_is_due(const struct ratecut *a, uint64_t now_ns)
+{
+	return now_ns >= a->time_ns + LOOK_NS;
+}
+
 enum ratecut_verdict ratecut_judge(struct ratecut *a, const struct ratecut_seen *seen,
 				     uint64_t now_ns)
 {
-	if (now_ns < a->time_ns + LOOK_NS)
+	if (!ratecut_is_due(a, now_ns))
 		return RATECUT_KEEP;
 	uint64_t n = seen->n_samples - a->last.n_samples, n_lost = seen->n_lost - a->last.n_lost;
 	bool throttled = seen->n_throttles > a->last.n_throttles;

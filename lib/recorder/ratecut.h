@@ -24,6 +24,9 @@ struct ratecut {
 
 void ratecut_init(struct ratecut *a, uint64_t now_ns);
 
+/* Would ratecut_judge look? */
+bool ratecut_is_due(const struct ratecut *a, uint64_t now_ns);
+
 /* Looks at the changes five times a second.  Any verdict but KEEP means: halve the rate. */
 enum ratecut_verdict ratecut_judge(struct ratecut *a, const struct ratecut_seen *seen,
 				     uint64_t now_ns);

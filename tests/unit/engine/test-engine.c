@@ -152,6 +152,10 @@ static void test_losses(void)
 	r.event = RECORD_NO_EVENT;
 	engine_feed(&g, &r);
 	tap_int((long long)g.event[0].n_lost_records, 10, "LOST and LOST_SAMPLES of an event");
+	r.type = PERF_RECORD_LOST;
+	engine_feed(&g, &r);
+	tap_int((long long)g.event[0].n_lost_records, 15,
+		"a full ring that the side band reports lost samples, too");
 	r = feed_record(PERF_RECORD_THROTTLE, 0, 7, 7);
 	r.event = 1;
 	engine_feed(&g, &r);
