@@ -197,7 +197,8 @@ int agent_window_write(const struct agent_window *w, struct err *e)
 		r = write_all(&x, e);
 	}
 	cprof_groups_free(x.groups);
-	n->windows++;
+	/* A recorder may be stopped a moment after a window has begun. */
+	n->windows += r < 0 || x.n_groups > 0;
 	n->windows_failed += r < 0 && n->profiles == before;
 	n->samples += x.event.n_samples;
 	n->samples_lost += x.event.n_lost;
