@@ -200,13 +200,7 @@ void targetopts_finish(struct targetopts *o)
 {
 	o->config.event = o->events.v;
 	o->config.n_events = o->events.n;
-	o->config.pid = o->tasks.processes.pids.v;
-	o->config.n_pids = o->tasks.processes.pids.n;
-	o->config.tid = o->tasks.tids.v;
-	o->config.n_tids = o->tasks.tids.n;
-	o->config.all_processes = o->tasks.all;
-	o->config.cpus = o->tasks.cpus;
-	o->config.no_inherit = o->tasks.no_inherit;
+	taskopts_configure(&o->tasks, &o->config);
 	o->config.command_line = o->no_command_line ? NULL : o->command_line;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cmd/optparse.h"
 #include "cmd/record/procopts.h"
+#include "cprof.h"
 
 error_t taskopts_parse(struct taskopts *o, struct argp_state *state, int key, char *arg)
 {
@@ -58,6 +59,17 @@ void taskopts_find_children(struct taskopts *o, struct argp_state *state)
 {
 	if (o->with_children)
 		procopts_add_children(&o->processes, state);
+}
+
+void taskopts_configure(const struct taskopts *o, struct cprof_config *c)
+{
+	c->pid = o->processes.pids.v;
+	c->n_pids = o->processes.pids.n;
+	c->tid = o->tids.v;
+	c->n_tids = o->tids.n;
+	c->all_processes = o->all;
+	c->cpus = o->cpus;
+	c->no_inherit = o->no_inherit;
 }
 
 void taskopts_done(struct taskopts *o)

@@ -11,6 +11,8 @@
 #include "base/vec.h"
 #include "cmd/record/findprocs.h"
 
+struct cprof_config;
+
 /* Keys of the options without a letter. */
 enum { TASKOPTS_CHILDREN = 2048, TASKOPTS_NO_INHERIT };
 
@@ -41,6 +43,9 @@ bool taskopts_has_ids(const struct taskopts *o);
 
 /* Is the command the target?  With -p, -t or -a it only says how long. */
 bool taskopts_is_command(const struct taskopts *o);
+
+/* The tasks as a recorder wants them; the ids stay those of o. */
+void taskopts_configure(const struct taskopts *o, struct cprof_config *c);
 
 void taskopts_done(struct taskopts *o);
 
