@@ -30,6 +30,22 @@ int refusal_explain(const struct host *h, uint32_t pid, int code, bool needs_fil
 	return -EACCES;
 }
 
+static bool has_ended(const struct threadscan *scan, const struct threadscan_process *p)
+{
+	for (size_t i = p->first; i < p->first + p->n; i++)
+		if (scan->threads.v[i].look != THREADSCAN_ENDED)
+			return false;
+	return true;
+}
+
+/* Its threads have ended, but it has others: it has executed other programs all the time. */
+static bool lives_on(const struct host *h, const struct threadscan_process *p)
+{
+	struct memoryrights other;
+	memoryrights_read(h, p->pid, &other);
+	return other.uid != UINT32_MAX;
+}
+
 /* Nothing could be read of it. */
 static bool is_denied(const struct threadscan *scan, const struct threadscan_process *p)
 {
@@ -58,12 +74,17 @@ int refusal_check(const struct snapshot *s, const struct threadscan *scan, const
 	const struct threadscan_process *denied = NULL;
 	for (size_t i = 0; i < scan->processes.n; i++) {
 		const struct threadscan_process *p = &scan->processes.v[i];
-		if (!is_denied(scan, p))
+		if (has_ended(scan, p) ? lives_on(h, p) : !is_denied(scan, p))
 			return 0;
-		denied = denied ? denied : p;
+		if (!denied && !has_ended(scan, p))
+			denied = p;
 	}
 	if (denied)
 		return refusal_explain(h, denied->pid,
 				       is_silent(scan, denied) ? -ETIMEDOUT : -EACCES, true, e);
-	return s->entries.n || s->n_short ? 0 : err_set(e, ESRCH, "the processes have ended");
+	if (s->entries.n || s->n_short)
+		return 0;
+	if (scan->processes.n == 1)
+		return err_set(e, ESRCH, "process %u has ended", scan->processes.v[0].pid);
+	return err_set(e, ESRCH, "the processes have ended");
 }
