@@ -11,7 +11,8 @@ import collections
 import json
 import sys
 
-CHAINS = [["nap", "f1", "f2", "f3", "thread"], ["nap", "execs"], ["exits"], ["nap", "users"]]
+CHAINS = [["nap", "f1", "f2", "f3", "thread"], ["nap", "execs"], ["exits"], ["nap", "users"],
+          ["nap", "starts"], ["burns", "maps"]]
 
 
 def is_possible(own, allowed):

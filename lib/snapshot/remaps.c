@@ -48,3 +48,9 @@ int remaps_read(struct engine *g, const struct host *h, uint32_t pid, struct tar
 		owners_note(&g->owners, known);
 	return synth_maps(h, (pid_t)pid, time_ns, feed_map, &m);
 }
+
+int remaps_add(struct engine *g, const struct host *h, uint32_t pid)
+{
+	struct maps m = { g, NULL };
+	return synth_maps(h, (pid_t)pid, clock_monotonic_ns(), feed_map, &m);
+}

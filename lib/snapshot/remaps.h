@@ -16,4 +16,7 @@ struct targetmem;
  */
 int remaps_read(struct engine *g, const struct host *h, uint32_t pid, struct targetmem *memory);
 
+/* Adds the mappings that the process has by now to those that are known.  Returns as above. */
+int remaps_add(struct engine *g, const struct host *h, uint32_t pid);
+
 #endif

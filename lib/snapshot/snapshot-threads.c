@@ -98,8 +98,14 @@ void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thre
 		t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
 		return;
 	}
-	struct snapshot_entry e = entry_of(t, thread, p);
 	snapshot_unwind(t->s, p, r, &stack);
+	if (take_maps_again(t, thread, &stack))
+		snapshot_unwind(t->s, p, r, &stack);
+	if (thread->look == THREADSCAN_ENDED) {
+		t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
+		return;
+	}
+	struct snapshot_entry e = entry_of(t, thread, p);
 	interps_note(t, thread, interps_look(t, thread, &stack));
 	e.stack = stack.id;
 	e.quality = stack.is_heuristic ? SNAPSHOT_HEURISTIC : SNAPSHOT_RUNNING;
@@ -144,6 +150,8 @@ static void find_stack(struct take *t, struct threadscan_thread *thread, struct 
 			break;
 		}
 		take_unwind(t, thread, threadscan_stack(&t->scan, i), p, ret);
+		if (take_maps_again(t, thread, ret))
+			take_unwind(t, thread, threadscan_stack(&t->scan, i), p, ret);
 		r = t->has_moved ? INTERPS_MOVED : interps_place(t, thread, ret);
 	}
 	interps_note(t, thread, r);
@@ -167,6 +175,10 @@ static void add_waiting(struct take *t, struct threadscan_thread *thread, struct
 	if (snapshot_is_short(t->s, wait_of(t, thread)))
 		return;
 	find_stack(t, thread, p, &stack);
+	if (thread->look == THREADSCAN_ENDED) {
+		t->s->n_lost[SNAPSHOT_LOST_ENDED]++;
+		return;
+	}
 	/* it may have moved meanwhile */
 	e.wait_ns = wait_of(t, thread);
 	if (snapshot_is_short(t->s, e.wait_ns))

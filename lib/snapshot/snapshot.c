@@ -83,6 +83,13 @@ void snapshot_begin(struct snapshot *s)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
+static bool has_frame(const struct stacks *stacks, uint32_t stack, uint32_t frame)
+{
+	while (stack != STACKS_EMPTY && stacks->v[stack].frame != frame)
+		stack = stacks->v[stack].parent;
+	return stack != STACKS_EMPTY;
+}
+
 void snapshot_unwind(struct snapshot *s, struct procs_process *p, const struct record *r,
 		     struct snapshot_stack *ret)
 {
@@ -90,6 +97,7 @@ void snapshot_unwind(struct snapshot *s, struct procs_process *p, const struct r
 	if (p->space.jit)
 		jit_at(&s->engine->jit, &s->engine->procs, p, r->time_ns);
 	*ret = (struct snapshot_stack){ .id = stack_walk_sample_cfi(w, &p->space, NULL, r) };
+	ret->is_unmapped = has_frame(&s->engine->stacks, ret->id, w->unknown);
 	ret->is_whole = w->is_whole;
 	ret->is_short = !w->is_whole && (w->is_beyond || w->user.fp == STACK_FP_MISSING);
 	ret->is_heuristic = w->mark.n_guessed || w->user.fp == STACK_FP_GUESSED;
@@ -127,6 +135,7 @@ void snapshot_join(struct snapshot *s, const struct snapshot_stack *inner,
 	}
 	ret->id = node;
 	ret->is_heuristic |= inner->is_heuristic;
+	ret->is_unmapped |= inner->is_unmapped;
 	ret->n_frames += inner->n_frames - 1;
 }
 

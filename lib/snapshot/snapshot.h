@@ -100,6 +100,7 @@ struct snapshot_stack {
 	bool is_whole;                  /* it reaches the root */
 	bool is_short;                  /* it is longer than the copy in the record */
 	bool is_heuristic;              /* some frame is a guess */
+	bool is_unmapped;               /* some frame is in no mapping that is known */
 	/* The outermost frame is code that a signal has interrupted, on another stack.  Its
 	 * callers are found by unwinding from there, and snapshot_join. */
 	bool is_interrupted;

@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "event/evattr.h"
+#include "snapshot/remaps.h"
 #include "snapshot/snapshot.h"
 #include "source/record.h"
 #include "symbolize/arch/arch.h"
@@ -42,6 +43,23 @@ static struct record sample_of(struct take *t, const struct threadscan_thread *t
 			.user_stack_size = n_bytes,
 		},
 	};
+}
+
+/* Some programs jump to addresses without code. */
+#define MAPS_AGAIN_MAX 8
+
+bool take_maps_again(struct take *t, const struct threadscan_thread *thread,
+		     const struct snapshot_stack *stack)
+{
+	struct threadscan_process *p = &t->scan.processes.v[thread->process];
+	if (!stack->is_unmapped || p->n_maps_again >= MAPS_AGAIN_MAX)
+		return false;
+	p->n_maps_again++;
+	int r = remaps_add(t->s->engine, t->o->host, p->pid);
+	if (threadscan_has_same_program(&t->scan, p))
+		return r == 0;
+	threadscan_give_up(&t->scan, p);
+	return false;
 }
 
 /* Reads the thread's memory from sp on.  The number of bytes; 0: none, or it has moved. */

@@ -44,6 +44,15 @@ bool snapshot_threads_wants(const struct take *t, const struct threadscan_thread
 void snapshot_threads_add_sampled(struct take *t, struct threadscan_thread *thread,
 				  const struct record *r);
 
+/*
+ * A program maps code while it starts and by dlopen(3), so some of a stack may be in mappings that
+ * are younger than those that are known.  Then adds the mappings that the process has by now, and
+ * returns whether the stack is to be unwound again.  If the process has executed another program
+ * since, all of its threads count as ended.
+ */
+bool take_maps_again(struct take *t, const struct threadscan_thread *thread,
+		     const struct snapshot_stack *stack);
+
 /* Unwinds the stack of a thread that waits or is stopped; stack is its copy in the scan. */
 void take_unwind(struct take *t, const struct threadscan_thread *thread, const uint8_t *stack,
 		 struct procs_process *p, struct snapshot_stack *ret);

@@ -67,7 +67,8 @@ void threadscan_details(struct threadscan *s)
 
 static bool is_other_program(const struct threadscan_process *p, const struct threadtext_stat *stat)
 {
-	return stat->stack_start && p->stack_start && stat->stack_start != p->stack_start;
+	/* none yet: it was added while the kernel was about to execute a program */
+	return stat->stack_start && stat->stack_start != p->stack_start;
 }
 
 void threadscan_note_program(const struct threadscan *s, struct threadscan_process *p)
@@ -77,6 +78,13 @@ void threadscan_note_program(const struct threadscan *s, struct threadscan_proce
 	for (size_t i = p->first; i < p->first + p->n && (r == -ESRCH || r == -ENOENT); i++)
 		r = read_stat(s, &s->threads.v[i], &stat);
 	p->stack_start = r == 0 ? stat.stack_start : 0;
+}
+
+bool threadscan_has_same_program(const struct threadscan *s, const struct threadscan_process *p)
+{
+	struct threadscan_process now = *p;
+	threadscan_note_program(s, &now);
+	return now.stack_start == p->stack_start;
 }
 
 bool threadscan_has_executed(const struct threadscan *s, const struct threadscan_process *p)

@@ -70,7 +70,7 @@ struct threadscan_process {
 	bool is_direct;                 /* remotemem.h */
 	uint64_t stack_start;           /* of the program that it executed when it was added */
 	struct targetmem memory;
-	int code;                       /* why it could not be read, -errno */
+	int code, n_maps_again;         /* why it could not be read, -errno; the caller's */
 };
 
 struct threadscan {
@@ -88,8 +88,7 @@ struct threadscan {
 	bool is_guarded;                /* some process is: see remotemem.h */
 };
 
-/* At most so many threads, and so long for everything. */
-struct threadscan_limits { size_t n_threads; uint64_t time_ns; };
+struct threadscan_limits { size_t n_threads; uint64_t time_ns; };       /* for everything */
 
 void threadscan_init(struct threadscan *s, const struct host *h,
 		     const struct threadscan_limits *limits);
@@ -127,7 +126,8 @@ void threadscan_process_again(struct threadscan *s, const struct threadscan_proc
 /* The process executes programs faster than they can be read: its threads count as ended. */
 void threadscan_give_up(struct threadscan *s, const struct threadscan_process *p);
 
-/* Does a thread still execute the program that its process did then, as far as is known? */
+/* Does the process, or a thread as far as is known, still execute the program that it did then? */
+bool threadscan_has_same_program(const struct threadscan *s, const struct threadscan_process *p);
 bool threadscan_is_same_program(const struct threadscan *s, const struct threadscan_thread *t);
 
 static inline uint8_t *threadscan_stack(const struct threadscan *s, size_t thread)

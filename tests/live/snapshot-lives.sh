@@ -32,6 +32,17 @@ check 'other programs: no stack has the names of another one' "$CPROF_SOURCE_ROO
 	tids.keep 100 snap*.json
 kill -KILL "$pid"
 
+begin starts "$PROG/changes-odd"
+shots 100 'programs that are being replaced'
+check 'programs that are being replaced: no stack has the names of another one, or none' \
+	"$CPROF_SOURCE_ROOT/tests/changes.py" tids.keep 1 snap*.json
+kill -KILL "$pid"
+
+begin maps
+shots 40 'code that is mapped meanwhile'
+check 'code that is mapped meanwhile: it has names' "$CPROF_SOURCE_ROOT/tests/changes.py" tids.keep 30 snap*.json
+kill -KILL "$pid"
+
 if [ "$(id -u)" = 0 ]; then
 	begin uid
 	shots 20 'other users'

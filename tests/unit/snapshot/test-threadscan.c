@@ -1,15 +1,20 @@
 /* Scans of a process that executes another program after its threads were listed. */
 #include "snapshot/threadscan.h"
 
+#include "base/err.h"
 #include "base/host.h"
+#include "snapshot/refusal.h"
+#include "snapshot/snapshot.h"
 #include "source/synth.h"
 #include "tests/unit/tap.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -104,6 +109,7 @@ static void test_exec(const struct host *h)
 	}
 	tap_ok(!threadscan_has_executed(&s, p), "it is the program that it was");
 	tap_ok(threadscan_is_same_program(&s, &s.threads.v[0]), "each thread says so");
+	tap_ok(threadscan_has_same_program(&s, p), "and so does the process");
 
 	tap_int((long long)write(go_fd, "x", 1), 1, "it executes another program");
 	for (unsigned i = 0; i < 500 && threadscan_is_same_program(&s, &s.threads.v[0]); i++)
@@ -112,6 +118,10 @@ static void test_exec(const struct host *h)
 	scan_main(&s);
 	threadscan_details(&s);
 	tap_ok(threadscan_has_executed(&s, p), "the details show that");
+	tap_ok(!threadscan_has_same_program(&s, p), "and so does the process now");
+	p->stack_start = 0;
+	tap_ok(threadscan_has_executed(&s, p),
+	       "so they do of a process that had no stack yet when it was added");
 	threadscan_renew(&s, p);
 	tap_ok(read_maps(h, p), "it has other mappings");
 	threadscan_process_again(&s, p);
@@ -126,7 +136,12 @@ static void test_exec(const struct host *h)
 	tap_int((long long)n_ended, (long long)s.threads.n - 1, "all others have ended");
 	threadscan_give_up(&s, p);
 	tap_ok(s.threads.v[0].look == THREADSCAN_ENDED, "a process that is given up has ended");
+	struct snapshot none = { .engine = NULL };
+	struct err e;
+	tap_int(refusal_check(&none, &s, h, &e), 0, "but that is no refusal while it lives");
 	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	tap_int(refusal_check(&none, &s, h, &e), -ESRCH, "later it has ended");
 	close(go_fd);
 	threadscan_done(&s);
 }
