@@ -79,12 +79,10 @@ static int sample_running(struct take *t)
 		const struct gocapture_goroutine *r = &c->goroutines.v[i];
 		if (r->how != GOCAPTURE_RUNNING || !r->tid)
 			continue;
-		if (!VEC_PUSH(&t->running, (uint32_t)i) || !VEC_PUSH(&t->tid, r->tid))
+		if (!VEC_PUSH(&t->running, (uint32_t)i) || !VEC_PUSH(&t->tid, r->tid) ||
+		    !VEC_PUSH(&t->sampled, (struct sampled){ .is_known = false }))
 			return -ENOMEM;
 	}
-	if (!VEC_EXTEND(&t->sampled, t->running.n))
-		return -ENOMEM;
-	memset(t->sampled.v, 0, t->sampled.n * sizeof(*t->sampled.v));
 	if (t->running.n && t->o->open)
 		oneshot_take(&(struct oneshot){
 			.open = t->o->open, .host = t->program->process.host, .ctx = t,
