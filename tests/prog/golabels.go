@@ -4,7 +4,8 @@
 //	golabels do EVERY_US SECONDS        the same by pprof.Do, with new sets each time
 //	golabels request EVERY_US SECONDS   the same, each time in a new goroutine, and in assembly
 //	golabels inherit EVERY_US SECONDS   goroutines that do not set labels; their creators do
-//	golabels rate PER_SECOND SECONDS    one goroutine; prints how much work it has done
+//	golabels rate PER_SECOND SECONDS    one goroutine; prints how much work it has done, how
+//	                                    often it has set labels, and its CPU time in ns
 //	golabels wait EVERY_US SECONDS      system calls that wait, with a label
 package main
 
@@ -148,7 +149,9 @@ func rate(perSecond int, end time.Time) {
 		}
 		now := time.Now()
 		if now.After(end) {
-			fmt.Println(i, n)
+			var used syscall.Rusage
+			syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+			fmt.Println(i, n, used.Utime.Nano()+used.Stime.Nano())
 			return
 		}
 		for due := int(now.Sub(begin).Seconds() * float64(perSecond)); n < due; n++ {
