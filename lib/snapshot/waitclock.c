@@ -88,7 +88,8 @@ static const struct waitclock_cpu *find_cpu(struct waitclock *w, uint32_t cpu)
 
 bool waitclock_of(struct waitclock *w, uint32_t cpu, uint64_t exec_start_ns, uint64_t *ret_ns)
 {
-	const struct waitclock_cpu *c = find_cpu(w, cpu);
+	/* 0 since the thread was woken up for another CPU (migrate_task_rq_fair), until it runs */
+	const struct waitclock_cpu *c = exec_start_ns ? find_cpu(w, cpu) : NULL;
 	if (!c || !c->is_known)
 		return false;
 	*ret_ns = c->ns > exec_start_ns ? c->ns - exec_start_ns : 0;

@@ -24,7 +24,7 @@ static void round_trips(const struct host *h)
 		if (!CPU_ISSET(cpu, &may))
 			continue;
 		n_cpus++;
-		n_known += waitclock_of(&w, cpu, 0, &ns);
+		n_known += waitclock_of(&w, cpu, 1, &ns);
 		n_away += sched_getcpu() != home;
 		sched_getaffinity(0, sizeof(now), &now);
 		n_away += !CPU_EQUAL(&now, &one);
@@ -32,7 +32,9 @@ static void round_trips(const struct host *h)
 	tap_int(n_away, 0, "it never stays on another CPU");
 	if (n_known)
 		tap_int(n_known, n_cpus, "the clocks of all CPUs are known");
-	tap_ok(!waitclock_of(&w, CPU_SETSIZE, 0, &ns), "there is no such CPU");
+	tap_ok(!waitclock_of(&w, (uint32_t)home, 0, &ns),
+	       "a thread that has moved to another CPU and not run there has no known wait");
+	tap_ok(!waitclock_of(&w, CPU_SETSIZE, 1, &ns), "there is no such CPU");
 	waitclock_done(&w);
 	sched_setaffinity(0, sizeof(may), &may);
 }
