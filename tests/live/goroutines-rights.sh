@@ -50,18 +50,14 @@ is "$status" 1 'CAP_PERFMON does not help'
 like err 'grant CAP_SYS_PTRACE$' 'the missing right is named again'
 shown 'with CAP_SYS_PTRACE alone' with +sys_ptrace "$T/cprof.keep" snapshot -p "$pid"
 
-if command -v strace >/dev/null; then
-	strace -f -o /dev/null -p "$pid" 2>strace.keep &
-	tracer=$!
-	tap_pids="$tap_pids $tracer"
-	wait_for 20 grep -q attached strace.keep
-	sleep 0.2
-	shown 'beside strace' "$CPROF" snapshot -p "$pid"
-	kill "$tracer"
-	wait "$tracer" 2>/dev/null
-else
-	skip 'beside strace' 'it is not installed'
-fi
+"$PROG/tracer" "$pid" >tracer.keep &
+tracer=$!
+tap_pids="$tap_pids $tracer"
+wait_for 20 grep -q attached tracer.keep
+sleep 0.2
+shown 'beside a tracer' "$CPROF" snapshot -p "$pid"
+kill "$tracer"
+wait "$tracer" 2>/dev/null
 kill -KILL "$pid"
 
 begin setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all

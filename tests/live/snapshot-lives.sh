@@ -99,14 +99,7 @@ stop_and_go() {
 	sleep 0.003
 }
 beside 'stopped and continued' stop_and_go
-if command -v strace >/dev/null; then
-	traced() {
-		timeout -s INT 0.05 strace -f -o /dev/null -p "$pid"
-	}
-	beside 'traced by others' traced
-else
-	skip 'traced by others' 'strace is not installed'
-fi
+beside 'traced by others' "$PROG/tracer" "$pid" 50
 kill -KILL "$pid"
 
 # The process is killed at some moment of the snapshot.

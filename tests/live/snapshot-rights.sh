@@ -50,6 +50,20 @@ run as_nobody "$CPROF_HERE" snapshot -p "$own" --json
 is "$status" 0 'the same user needs no rights'
 check 'the stacks are right' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/snapshot.py" out 'not wrong' \
 	'len(entries) == 19'
+# Only one process may trace another one; reading needs no more beside it.
+"$PROG/tracer" "$own" >tracer.keep &
+tracer=$!
+tap_pids="$tap_pids $tracer"
+wait_for 20 grep -q attached tracer.keep
+sleep 0.2
+run as_nobody "$CPROF_HERE" snapshot -p "$own" --json
+is "$status" 0 'nor does it beside a tracer'
+check 'beside a tracer the stacks are right' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/snapshot.py" out 'not wrong' \
+	'len(entries) == 19'
+run as_nobody "$CPROF_HERE" snapshot -p "$own" --stop=all
+like out '^# 19 threads, .*; none was stopped' 'a process that cannot be stopped is read as it runs'
+kill "$tracer"
+wait "$tracer" 2>/dev/null
 run "$CPROF" snapshot -p "$own" -o own.pb.gz
 is "$(stat -c %a own.pb.gz)" 600 'a profile of another user is private'
 kill -KILL "$own"

@@ -117,20 +117,20 @@ check_json 'stopped instead, they have theirs' out 'not wrong' \
 	'all(e["quality"] == "running" for e in of("spinner"))'
 kill -KILL "$pid"
 
-# Traced by others; strace could not end as long as a thread is uninterruptible, as with vfork.
+# Traced by others.
 blocked "$PROG/blocked" 19
-if command -v strace >/dev/null 2>&1; then
-	strace -f -o /dev/null -p "$pid" 2>strace.keep &
-	tracer=$!
-	tap_pids="$tap_pids $tracer"
-	wait_for 20 grep -q '20 threads' strace.keep
-	run "$CPROF" snapshot -p "$pid" --json
-	check_json 'beside strace: the same' out 'len(entries) == 20' 'not wrong'
-	kill "$tracer"
-	wait "$tracer" 2>/dev/null
-else
-	skip 'beside strace' 'it is not installed'
-fi
+"$PROG/tracer" "$pid" >tracer.keep &
+tracer=$!
+tap_pids="$tap_pids $tracer"
+wait_for 20 grep -q attached tracer.keep
+sleep 0.2
+run "$CPROF" snapshot -p "$pid" --json
+check_json 'beside a tracer: the same' out 'len(entries) == 20' 'not wrong'
+run "$CPROF" snapshot -p "$pid" --stop=all --json
+check_json 'beside a tracer no thread can be stopped, and all are read as they wait' out \
+	'len(entries) == 20' 'not wrong' 'right >= 19'
+kill "$tracer"
+wait "$tracer" 2>/dev/null
 kill -KILL "$pid"
 
 # A thousand, and movers among them.
