@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,6 +29,8 @@
 #define LOOK_NS 250000000u
 #define CONFIRM_NS 20000000u
 #define STARVED_NS 600000000u
+
+#define HURRY_NICE (-10)
 
 /* The shortest that the kernel accepts. */
 #define SLICE_NS 100000u
@@ -73,6 +76,20 @@ static void shorten_slice(pid_t tid)
 		return;
 	a.slice_ns = SLICE_NS;
 	syscall(SYS_sched_setattr, tid, &a, 0);
+}
+
+bool realtime_hurry(int *ret_nice)
+{
+	CLEANUP_RIGHTS bool raised = rights_raise();
+	errno = 0;
+	*ret_nice = getpriority(PRIO_PROCESS, 0);
+	/* A user who has asked for another priority gets it. */
+	return errno == 0 && *ret_nice == 0 && setpriority(PRIO_PROCESS, 0, HURRY_NICE) == 0;
+}
+
+void realtime_calm(int nice)
+{
+	setpriority(PRIO_PROCESS, 0, nice);
 }
 
 static int load_state(const struct realtime *w)

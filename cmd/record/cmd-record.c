@@ -239,10 +239,13 @@ static void configure_recorder(struct recording *rec)
 /* Records from the first event that is opened to the end. */
 static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 {
+	int nice;
+	bool is_hurried = !rec->opts.target.is_normal && realtime_hurry(&nice);
 	int r = cprof_recorder_new(&rec->opts.target.config, &rec->recorder, e);
-	if (r < 0)
-		return r;
-	r = open_files(rec, e);
+	if (r == 0)
+		r = open_files(rec, e);
+	if (is_hurried)
+		realtime_calm(nice);
 	if (r < 0)
 		return r;
 	/* Only now: while other real-time threads never sleep, opening would not end. */

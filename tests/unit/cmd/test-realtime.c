@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define NOBODY 65534
@@ -103,9 +104,29 @@ static void test_priorities(void)
 	realtime_stop(&w);
 }
 
+static void test_hurry(void)
+{
+	int nice_was = 77;
+	if (getpriority(PRIO_PROCESS, 0) != 0 && setpriority(PRIO_PROCESS, 0, 0) < 0) {
+		tap_skip("hurrying", "the test may not return to the usual nice value");
+		return;
+	}
+	bool allowed = realtime_hurry(&nice_was);
+	tap_int(nice_was, 0, "the test is not nice");
+	tap_int(getpriority(PRIO_PROCESS, 0), allowed ? -10 : 0, "opening events hurries, if it may");
+	realtime_calm(nice_was);
+	tap_int(getpriority(PRIO_PROCESS, 0), 0, "but nothing after it");
+	setpriority(PRIO_PROCESS, 0, 5);
+	tap_ok(!realtime_hurry(&nice_was) && getpriority(PRIO_PROCESS, 0) == 5,
+	       "whoever is nice stays so");
+	realtime_calm(nice_was);
+	tap_int(getpriority(PRIO_PROCESS, 0), 5, "afterwards, too");
+}
+
 int main(void)
 {
 	test_decisions();
+	test_hurry();
 	test_priorities();
 	return tap_done();
 }
