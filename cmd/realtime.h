@@ -58,8 +58,8 @@ void realtime_on_reader(void *ctx, bool begins);
 enum realtime_state realtime_state(const struct realtime *w);
 
 /*
- * While events are opened: raises the calling thread within normal priority (nice -10), because on a
- * busy machine most of the time until the first sample is spent waiting for a CPU.  Real-time
+ * While events are opened: raises the calling thread within normal priority (nice -10), because on
+ * a busy machine most of the time until the first sample is spent waiting for a CPU.  Real-time
  * priority could be withheld for ever by other real-time threads.  *ret_nice is for realtime_calm,
  * which comes before other threads are started.  False: it may not, or it is nice already.
  */

@@ -6,9 +6,16 @@
  * The wait of a task ends when it runs again.  Until then it may be ready for long, if all threads
  * are busy or have no CPU, and its own clock does not stop meanwhile.
  *
- * How often a task has left its thread since the last reading is how many waits it has begun.  They
- * count where the next reading shows it waiting, so that no wait is missing; if it waits at several
- * places, each has a share by its time.
+ * How often a task has left its thread since the last reading is known, but not why: each wait that
+ * a reading meets is one of these, and the others were short waits, system calls, or the end of its
+ * turn.  How many waits at a place no reading has met follows from how many of those that were met
+ * were met twice.  If lengths are exponential, with mean m, and readings are T apart, then
+ *
+ *     a wait that was met is met again with the probability   p = exp(-T / m)
+ *     a wait is met with the probability                      q = m / T * (1 - p)
+ *
+ * and n waits that were met stand for n / q.  No task has more unmet waits than the number of times
+ * that it has left its thread; if it has fewer, its places share them.
  */
 
 #include "engine/waits-tasks.h"
@@ -18,6 +25,7 @@
 #include "engine/waits-sum.h"
 #include "engine/waits.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static struct waits_tasks_process *find_process(const struct waits *w, uint32_t pid)
@@ -74,6 +82,62 @@ void waits_tasks_settle(struct waits *w, uint64_t now_ns)
 		settle(w, &w->tasks.v[i], now_ns);
 }
 
+/* ---- numbers of waits ---------------------------------------------------------------------- */
+
+static struct waits_habit *find_habit(struct waits_task *t, uint32_t stack)
+{
+	struct waits_habit *least = &t->habit[0];
+	for (unsigned i = 0; i < WAITS_HABITS_MAX; i++) {
+		struct waits_habit *h = &t->habit[i];
+		if (h->n_seen && h->stack == stack)
+			return h;
+		if (h->n_seen < least->n_seen)
+			least = h;
+	}
+	*least = (struct waits_habit){ .stack = stack };
+	return least;
+}
+
+/* How many of its waits were probably not met. */
+static double n_unmet(const struct waits_habit *h)
+{
+	if (!h->n_seen)
+		return 0;
+	double p = (h->n_again + 0.5) / (h->n_seen + 1.0);
+	double q = -1 / log(p) * (1 - p);
+	return h->n_seen / q - h->n_seen;
+}
+
+/* Those of a place that were not counted yet, as a whole number. */
+static uint32_t take_unmet(struct waits_task *t, struct waits_habit *h)
+{
+	double all = 0;
+	for (unsigned i = 0; i < WAITS_HABITS_MAX; i++)
+		all += n_unmet(&t->habit[i]);
+	double share = all > t->n_hidden ? t->n_hidden / all : 1;
+	double n = floor(share * n_unmet(h) - (double)h->n_added);
+	if (!(n >= 1))
+		return 0;
+	h->n_added += (float)n;
+	return (uint32_t)n;
+}
+
+/* A reading meets a wait for the first time. */
+static void meet(struct waits_task *t)
+{
+	struct waits_habit *h = find_habit(t, t->is_waiting ? t->at.stack : STACKS_NONE);
+	h->n_seen++;
+	if (t->is_waiting)
+		t->n_owed += 1 + take_unmet(t, h);
+}
+
+static void meet_again(struct waits_task *t)
+{
+	if (!t->is_again)
+		find_habit(t, t->is_waiting ? t->at.stack : STACKS_NONE)->n_again++;
+	t->is_again = true;
+}
+
 /* ---- readings ------------------------------------------------------------------------------ */
 
 static size_t tasks_bytes(size_t cap)
@@ -114,6 +178,8 @@ bool waits_tasks_continue(struct waits_reading *r, uint64_t id, uint8_t runs,
 	if (!t || !t->is_waiting || t->runs != runs)
 		return false;
 	t->is_ready = state == WAITS_TASK_READY;
+	if (!t->is_ready)
+		meet_again(t);
 	count(r->waits, r->process, t, r->ns, r->now_ns);
 	keep(r, t);
 	return true;
@@ -122,17 +188,26 @@ bool waits_tasks_continue(struct waits_reading *r, uint64_t id, uint8_t runs,
 void waits_tasks_add(struct waits_reading *r, const struct waits_task_seen *seen)
 {
 	const struct waits_task *old = find_task(r->process, seen->id);
-	struct waits_task t = {
-		.id = seen->id, .runs = seen->runs, .began_ns = r->now_ns, .at = seen->at,
-		.is_waiting = seen->state == WAITS_TASK_LOCKED || seen->state == WAITS_TASK_READY,
-		.is_ready = seen->state == WAITS_TASK_READY,
-		.n_owed = old ? old->n_owed + (uint8_t)(seen->runs - old->runs) : 1,
-		.rest_ns = old ? old->rest_ns : 0,
-	};
+	struct waits_task t = old ? *old : (struct waits_task){ .id = seen->id };
+	uint8_t n_left = old ? (uint8_t)(seen->runs - old->runs) : 0;
+	bool was_elsewhere = old && !old->is_waiting && old->is_met;
+	t.runs = seen->runs;
+	t.at = seen->at;
+	t.is_waiting = seen->state == WAITS_TASK_LOCKED || seen->state == WAITS_TASK_READY;
+	t.is_ready = seen->state == WAITS_TASK_READY;
+	t.is_met = seen->state != WAITS_TASK_RUNS;
+	if (!t.is_waiting && was_elsewhere && t.is_met && !n_left) {
+		meet_again(&t);
+	} else {
+		/* The last time that it left its thread, it began to wait here. */
+		t.n_hidden += n_left - (t.is_met && n_left);
+		t.is_again = false;
+		t.began_ns = r->now_ns;
+		if (t.is_met)
+			meet(&t);
+	}
 	if (t.is_waiting)
 		count(r->waits, r->process, &t, r->ns, r->now_ns);
-	else if (seen->state == WAITS_TASK_ELSEWHERE)
-		t.n_owed = 0;
 	keep(r, &t);
 }
 
@@ -173,13 +248,27 @@ void waits_tasks_forget(struct waits *w, uint32_t pid, uint64_t time_ns)
 	*p = w->tasks.v[--w->tasks.n];
 }
 
+static void each_place_of(struct waits_task *t, void (*each)(void *ctx, struct waits_place *at),
+			  void *ctx)
+{
+	if (t->is_waiting)
+		each(ctx, &t->at);
+	for (unsigned i = 0; i < WAITS_HABITS_MAX; i++) {
+		struct waits_place at = waits_nowhere;
+		if (!t->habit[i].n_seen || t->habit[i].stack == STACKS_NONE)
+			continue;
+		at.stack = t->habit[i].stack;
+		each(ctx, &at);
+		t->habit[i].stack = at.stack;
+	}
+}
+
 void waits_tasks_each_place(struct waits *w, void (*each)(void *ctx, struct waits_place *at),
 			    void *ctx)
 {
 	for (size_t i = 0; i < w->tasks.n; i++)
 		for (size_t k = 0; k < w->tasks.v[i].task.n; k++)
-			if (w->tasks.v[i].task.v[k].is_waiting)
-				each(ctx, &w->tasks.v[i].task.v[k].at);
+			each_place_of(&w->tasks.v[i].task.v[k], each, ctx);
 }
 
 void waits_tasks_done(struct waits *w)

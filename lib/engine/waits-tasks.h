@@ -22,13 +22,26 @@
 
 struct waits;
 
+/* Places where one task has been seen waiting, STACKS_NONE for those that do not count. */
+#define WAITS_HABITS_MAX 3u
+
+struct waits_habit {
+	uint32_t stack;
+	uint32_t n_seen, n_again; /* waits that were met by readings; of these, twice or more */
+	float n_added;          /* waits that no reading has met, which were counted here */
+};
+
 struct waits_task {
 	uint64_t id;
 	uint64_t began_ns;      /* when a reading showed its present wait first */
 	uint64_t rest_ns;       /* time that is not a whole quantum yet */
 	uint32_t n_owed;        /* waits that were not counted at a place yet */
+	double n_hidden;        /* how often it has left its thread, and no reading met it then */
+	struct waits_habit habit[WAITS_HABITS_MAX]; /* unused: n_seen is 0 */
 	uint8_t runs;
 	bool is_waiting;
+	bool is_met;            /* it is known to wait, if only for something that does not count */
+	bool is_again;          /* a second reading has met its present wait */
 	bool is_ready;          /* its wait has ended, but it has not run since */
 	struct waits_place at;
 };

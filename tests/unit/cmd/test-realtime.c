@@ -113,12 +113,12 @@ static void test_hurry(void)
 	}
 	bool allowed = realtime_hurry(&nice_was);
 	tap_int(nice_was, 0, "the test is not nice");
-	tap_int(getpriority(PRIO_PROCESS, 0), allowed ? -10 : 0, "opening events hurries, if it may");
+	tap_int(getpriority(PRIO_PROCESS, 0), allowed ? -10 : 0, "opening events hurries");
 	realtime_calm(nice_was);
 	tap_int(getpriority(PRIO_PROCESS, 0), 0, "but nothing after it");
 	setpriority(PRIO_PROCESS, 0, 5);
 	tap_ok(!realtime_hurry(&nice_was) && getpriority(PRIO_PROCESS, 0) == 5,
-	       "whoever is nice stays so");
+	       "a thread that is nice stays so");
 	realtime_calm(nice_was);
 	tap_int(getpriority(PRIO_PROCESS, 0), 5, "afterwards, too");
 }

@@ -6,6 +6,9 @@
 #include "engine/waits.h"
 #include "tests/unit/tap.h"
 
+#include <math.h>
+#include <string.h>
+
 #define PID 7u
 #define DSO 3u
 
@@ -144,8 +147,8 @@ static void test_numbers(void)
 	at(0, 40);
 	see(2, 13, WAITS_TASK_LOCKED, 6);
 	waits_tasks_end(&reading);
-	end("7:blocked:6:10*3 7:blocked:4:10*9 7:blocked:5:10*1 7:blocked:6:10*1",
-	    "waits that no reading has met count where the task waits next; counters wrap");
+	end("7:blocked:6:10*1 7:blocked:4:10*1 7:blocked:5:10*1 7:blocked:6:10*3",
+	    "waits that no reading has met count where they are likely; counters wrap");
 
 	begin();
 	w.min_ns = 15;
@@ -156,6 +159,70 @@ static void test_numbers(void)
 	see(1, 0, WAITS_TASK_LOCKED, 4);
 	waits_tasks_end(&reading);
 	end("7:blocked:4:10*1 short 7:blocked:4:20*0", "how long it has been seen waiting");
+}
+
+static uint64_t n_counted[3];
+
+static void sum_pieces(void *ctx, const struct waits_piece *p)
+{
+	(void)ctx;
+	n_counted[p->at.stack] += p->n;
+}
+
+static double random_length(uint64_t *seed, double mean)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return -mean * log(((double)(*seed >> 11) + 0.5) / 9007199254740992.0);
+}
+
+#define APART_NS 1000u
+
+/* One task waits in turn at 1, for something else, and at 2, and its means are these; it leaves its
+ * thread n_calls times in each turn without waiting.  Returns how many turns it had. */
+static uint64_t simulate(double first, double elsewhere, double second, unsigned n_calls)
+{
+	const double mean[3] = { first, elsewhere, second };
+	uint64_t seed = 1, n_turns = 0;
+	uint8_t runs = 0;
+	double end_ns = 0;
+	unsigned what = 2;
+	begin();
+	w.count = sum_pieces;
+	memset(n_counted, 0, sizeof(n_counted));
+	for (uint64_t now_ns = APART_NS; now_ns < 4000u * APART_NS; now_ns += APART_NS) {
+		while (end_ns < (double)now_ns) {
+			what = (what + 1) % 3;
+			n_turns += what == 0;
+			runs += (uint8_t)(1 + (what == 0 ? n_calls : 0));
+			end_ns += random_length(&seed, mean[what]);
+		}
+		waits_tasks_begin(&w, PID, DSO, 0, now_ns, &reading);
+		see(1, runs, what == 1 ? WAITS_TASK_ELSEWHERE : WAITS_TASK_LOCKED,
+		    what == 0 ? 1 : 2);
+		waits_tasks_end(&reading);
+	}
+	waits_done(&w);
+	return n_turns;
+}
+
+static void is_near(uint64_t got, uint64_t want, double part, const char *name)
+{
+	tap_ok(fabs((double)got / (double)want - 1) < part, "%s: %llu of %llu", name,
+	       (unsigned long long)got, (unsigned long long)want);
+}
+
+static void test_estimates(void)
+{
+	uint64_t n = simulate(7000, 3000, 2000, 0);
+	is_near(n_counted[1], n, 0.1, "long waits");
+	is_near(n_counted[2], n, 0.1, "others in the same turn");
+	n = simulate(2000, 600, 1000, 20);
+	is_near(n_counted[1], n, 0.1, "system calls do not count as waits");
+	is_near(n_counted[2], n, 0.15, "nor elsewhere");
+	n = simulate(5000, 10, 5000, 0);
+	is_near(n_counted[1], n, 0.1, "hardly any were not met");
+	n = simulate(100, 2000, 100, 0);
+	tap_ok(n_counted[1] + n_counted[2] <= 3 * n, "short waits: no more than there can be");
 }
 
 static void move_place(void *ctx, struct waits_place *place)
@@ -193,6 +260,7 @@ int main(void)
 	test_times();
 	test_ready();
 	test_numbers();
+	test_estimates();
 	test_processes();
 	return tap_done();
 }
