@@ -50,6 +50,18 @@ static bool is_other_namespace(const struct host *h, uint32_t pid)
 	       strcmp(own, other) != 0;
 }
 
+/* PROC_USER_INIT_INO of the kernel's include/linux/proc_ns.h. */
+#define INITIAL_USER_NAMESPACE "user:[4026531837]"
+
+/* The namespace of a process outside of cprof's own one cannot be read. */
+static bool is_confined(const struct host *h, uint32_t pid)
+{
+	char own[64], other[64];
+	return host_read_process_link(h, (uint32_t)getpid(), "ns/user", own, sizeof(own)) > 0 &&
+	       strcmp(own, INITIAL_USER_NAMESPACE) != 0 &&
+	       host_read_process_link(h, pid, "ns/user", other, sizeof(other)) == -EACCES;
+}
+
 /* The files in /proc/PID of a process whose memory is closed belong to root, but not the folder
  * itself (proc(5); task_dump_owner in fs/proc/base.c). */
 static bool is_closed(const struct host *h, uint32_t pid, uint32_t uid)
@@ -94,6 +106,10 @@ void memoryrights_hint(const struct host *h, uint32_t pid, const struct memoryri
 	else if (is_other_namespace(h, pid))
 		err_hint(e, "it is in another user namespace: run cprof there, or grant "
 			 "CAP_SYS_PTRACE in it");
+	else if (is_confined(h, pid) && !(other->permitted & ~own.permitted) &&
+		 !is_closed(h, pid, own.uid))
+		err_hint(e, "cprof is in a user namespace, where its rights end, and the process "
+			 "is probably in another one: run cprof outside of it");
 	else if (yama == 3)
 		hint_yama(yama, e);
 	else if (has(&own, CAP_SYS_PTRACE))

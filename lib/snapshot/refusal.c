@@ -71,9 +71,13 @@ static bool is_silent(const struct threadscan *scan, const struct threadscan_pro
 int refusal_check(const struct snapshot *s, const struct threadscan *scan, const struct host *h,
 		  struct err *e)
 {
-	const struct threadscan_process *denied = NULL;
+	const struct threadscan_process *denied = NULL, *kernel = NULL;
 	for (size_t i = 0; i < scan->processes.n; i++) {
 		const struct threadscan_process *p = &scan->processes.v[i];
+		if (p->n && scan->threads.v[p->first].stat.is_kernel) {
+			kernel = p;
+			continue;
+		}
 		if (has_ended(scan, p) ? lives_on(h, p) : !is_denied(scan, p))
 			return 0;
 		if (!denied && !has_ended(scan, p))
@@ -84,6 +88,10 @@ int refusal_check(const struct snapshot *s, const struct threadscan *scan, const
 				       is_silent(scan, denied) ? -ETIMEDOUT : -EACCES, true, e);
 	if (s->entries.n || s->n_short)
 		return 0;
+	if (kernel)
+		return err_set(e, EOPNOTSUPP, "process %u '%s' is a thread of the kernel, which "
+			       "executes no user code", kernel->pid,
+			       scan->threads.v[kernel->first].stat.name);
 	if (scan->processes.n == 1)
 		return err_set(e, ESRCH, "process %u has ended", scan->processes.v[0].pid);
 	return err_set(e, ESRCH, "the processes have ended");

@@ -66,6 +66,16 @@ kill "$tracer"
 wait "$tracer" 2>/dev/null
 run "$CPROF" snapshot -p "$own" -o own.pb.gz
 is "$(stat -c %a own.pb.gz)" 600 'a profile of another user is private'
+# The rights of a user namespace end there.
+if as_nobody unshare -U true 2>/dev/null; then
+	for option in -U -Ur; do
+		run as_nobody unshare $option "$CPROF_HERE" snapshot -p "$own"
+		is "$status" 1 "unshare $option: a process outside of cprof's user namespace is refused"
+		like err 'cprof is in a user namespace' "unshare $option: and that is named"
+	done
+else
+	skip 'user namespaces' 'they cannot be created here'
+fi
 kill -KILL "$own"
 
 # The kernel closes the memory of programs that give rights.
@@ -129,6 +139,37 @@ if unshare --mount --pid --fork true 2>/dev/null; then
 	kill -KILL "$outer"
 else
 	skip 'a container' 'namespaces cannot be created here'
+fi
+
+# A system call filter, as containers have.
+cat >filter.keep <<'EOF'
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None)
+# loads the number; process_vm_readv fails with EPERM, all others are allowed
+program = b"".join(struct.pack("HBBI", *i) for i in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, {"x86_64": 310}.get(os.uname().machine, 270)), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000)))
+code = ctypes.create_string_buffer(program, len(program))
+head = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(code)))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, head, 0, 0):
+    sys.exit(77)
+os.execv(sys.argv[1], sys.argv[1:])
+EOF
+blocked setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all ./blocked.keep
+filtered=$pid
+run as_nobody "$PYTHON" filter.keep "$CPROF_HERE" snapshot -p "$filtered"
+if [ "$status" = 77 ]; then
+	skip 'a system call filter' 'it cannot be set here'
+else
+	is "$status" 1 'a system call filter: a refusal'
+	like err "allow process_vm_readv in the container's system call filter" 'a system call filter: it is named'
+	run "$PYTHON" filter.keep "$CPROF_HERE" snapshot -p "$filtered"
+	like err 'has CAP_SYS_PTRACE: .* system call filter' 'a system call filter: and by root, that no right is missing'
+fi
+kill -KILL "$filtered"
+
+run "$CPROF" snapshot -p 2
+if grep -qx kthreadd /proc/2/comm 2>/dev/null; then
+	like err "'kthreadd' is a thread of the kernel" 'a thread of the kernel is named as such'
 fi
 
 # Some of several processes.
