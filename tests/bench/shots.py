@@ -67,12 +67,12 @@ def repeat(command):
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 4
 
 
-def gaps(program, last, command):
+def gaps(program, last, command, n_rounds=ROUNDS):
     """The longest gap of the program's gauge in ms, in rounds of about a second: without anything, with a
     command that is run four times in each, and with a process instead that uses as much CPU time; and the
     sums of the other numbers in the answers beside the command."""
     without, beside, control, others = [], [], [], {}
-    for _ in range(ROUNDS):
+    for _ in range(n_rounds):
         program.ask(last)
         time.sleep(ROUND_S)
         before = program.ask(last)
