@@ -1,6 +1,7 @@
 /*
  * Reads an untrusted profile with both readers, checks it, and produces every view of it.  Both
- * readers must agree whether it is valid.
+ * readers must agree whether it is valid.  Merged with itself it has the same samples, with twice
+ * the values.
  */
 
 #include "base/err.h"
@@ -10,13 +11,17 @@
 #include "view/table/annotate.h"
 #include "view/table/diff.h"
 #include "view/model/filter.h"
+#include "view/model/model-merge.h"
 #include "view/model/model.h"
 #include "view/table/rows.h"
 #include "view/model/scale.h"
 #include "view/table/top.h"
 #include "view/table/tree.h"
 
+#include "fuzzdir.h"
+
 #include <assert.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +71,48 @@ static void view(const struct model *m, const struct filter *f, enum rows_by by,
 	rows_free(r);
 }
 
-static void try_model(const uint8_t *data, size_t size)
+static void count_skipped(void *ctx, size_t index, const struct err *why)
+{
+	assert(index < 2 && why->what[0]);
+	++*(unsigned int *)ctx;
+}
+
+/* Merges the file with itself.  is_small: no sum of values is saturated. */
+static void merge(const struct model *m, const uint8_t *data, size_t size, bool is_small)
+{
+	static const char *const dropped[] = { "tid" };
+	unsigned int n_skipped = 0;
+	const struct model_merge how = {
+		.dropped_label = dropped, .n_dropped_labels = 1, .window_ns = 1000000,
+		.n_comments_max = 2, .skip = count_skipped, .ctx = &n_skipped,
+	};
+	struct model *two = NULL;
+	struct err e = { 0 };
+	char path[256];
+	fuzzdir_make("/dev/shm");
+	fuzzdir_put("profile", bytes_of(data, size));
+	snprintf(path, sizeof(path), "%s", fuzzdir_path("profile"));
+	const char *const paths[] = { path, path };
+	int r = model_read_files(paths, 2, &two, &e);
+	assert(r == 0 || (r == -E2BIG && e.what[0]));
+	if (r == 0) {
+		check_model(two);
+		assert(two->n_files == 2 && two->n_types == m->n_types);
+		assert(two->n_samples == m->n_samples && two->n_stacks == m->n_stacks);
+		for (size_t i = 0; is_small && i < (size_t)m->n_samples * m->n_types; i++)
+			assert(two->value[i] == 2 * m->value[i]);
+		model_free(two);
+	}
+	r = model_merge_files(paths, 2, &how, &two, &e);
+	assert(r == 0 || e.what[0]);
+	if (r == 0) {
+		check_model(two);
+		assert(two->n_files + n_skipped == 2 && two->n_comments <= 2);
+		model_free(two);
+	}
+}
+
+static void try_model(const uint8_t *data, size_t size, bool is_small)
 {
 	static const char *const tags[] = { "tid=1", "bytes=1kb:2mb" };
 	static const struct filter_spec spec[] = {
@@ -92,6 +138,7 @@ static void try_model(const uint8_t *data, size_t size)
 		annotate_free(a);
 		filter_free(f);
 	}
+	merge(m, data, size, is_small);
 	model_free(m);
 }
 
@@ -102,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (profile_read(data, size, MAX_BYTES, &p, &e) < 0) {
 		assert(e.code < 0 && e.what[0]);
 		if (size < MAX_BYTES / 1000)
-			try_model(data, size);
+			try_model(data, size, false);
 		return 0;
 	}
 	size_t n_errors = 0, n_samples = 0;
@@ -123,7 +170,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	assert(r == 0 && n_samples == p->n_samples);
 	pprof_samples_close(s);
+	bool is_small = p->n_samples < 1 << 20;
+	for (size_t i = 0; i < p->n_samples; i++)
+		for (size_t k = 0; k < p->n_sample_types; k++)
+			is_small &= model_magnitude(p->sample[i].value[k]) < INT64_C(1) << 40;
 	profile_free(p);
-	try_model(data, size);
+	try_model(data, size, is_small);
 	return 0;
 }
