@@ -126,8 +126,10 @@ static void label_call(struct take *t, const struct threadscan_thread *thread)
 		snapshot_label(t->s, "syscall", name);
 	else
 		snapshot_number(t->s, "syscall", (uint64_t)thread->call.syscall);
-	snapshot_label(t->s, "wait_on", waiton_text(t->o->host, p->pid, &p->memory,
-						    &thread->call, text));
+	bool is_known = thread->look == THREADSCAN_STILL && thread->wait_on;
+	snapshot_label(t->s, "wait_on", is_known ? thread->wait_on :
+					waiton_text(t->o->host, p->pid, &p->memory, &thread->call,
+						    text));
 }
 
 /* A thread that moves all the time may be read so often until it does not. */

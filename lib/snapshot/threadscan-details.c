@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "snapshot/waiton.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,9 +54,16 @@ void threadscan_read_details(struct threadscan *s, struct threadscan_thread *t)
 static void details_part(void *ctx, size_t first, size_t end)
 {
 	struct threadscan *s = ctx;
-	for (size_t i = first; i < end && clock_monotonic_ns() < s->end_ns; i++)
-		if (s->threads.v[i].look != THREADSCAN_ENDED)
-			threadscan_read_details(s, &s->threads.v[i]);
+	char text[WAITON_TEXT_MAX];
+	for (size_t i = first; i < end && clock_monotonic_ns() < s->end_ns; i++) {
+		struct threadscan_thread *t = &s->threads.v[i];
+		struct threadscan_process *p = &s->processes.v[t->process];
+		if (t->look != THREADSCAN_ENDED)
+			threadscan_read_details(s, t);
+		if (t->look == THREADSCAN_STILL && t->call.syscall >= 0 && !t->wait_on)
+			t->wait_on = strdup(waiton_text(s->host, p->pid, &p->memory, &t->call,
+							text));
+	}
 }
 
 void threadscan_details(struct threadscan *s)

@@ -66,6 +66,7 @@ static void close_part(void *ctx, size_t first, size_t end)
 {
 	struct threadscan *s = ctx;
 	for (size_t i = first; i < end; i++) {
+		free(s->threads.v[i].wait_on);
 		if (s->threads.v[i].schedstat_fd >= 0)
 			close(s->threads.v[i].schedstat_fd);
 		if (s->threads.v[i].syscall_fd >= 0)

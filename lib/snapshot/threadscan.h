@@ -60,7 +60,7 @@ struct threadscan_thread {
 	struct threadtext_stat stat;
 	bool has_exec_start;
 	uint64_t exec_start_ns;         /* threadtext_sched */
-	char wchan[48];
+	char wchan[48], *wait_on;       /* waiton.h, with STILL; NULL: no memory, or another look */
 };
 
 struct threadscan_process {
