@@ -8,6 +8,7 @@
 #include "tests/unit/tap.h"
 
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -42,6 +43,15 @@ static uint64_t drain(struct source *s, uint64_t *ret_samples)
 	return n_lost;
 }
 
+/* A loss is reported by the next record of the same CPU. */
+static void stay_here(void)
+{
+	cpu_set_t here;
+	CPU_ZERO(&here);
+	CPU_SET((unsigned)sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof(here), &here);
+}
+
 int main(void)
 {
 	struct evspec_list events = { 0 };
@@ -62,6 +72,7 @@ int main(void)
 	if (live_open(&o, &s, &e) < 0) {
 		tap_skip("losses of a whole CPU", e.what);
 	} else {
+		stay_here();
 		source_enable(s, &e);
 		map_code(MAPS);
 		uint64_t n_lost = drain(s, &n_samples);
