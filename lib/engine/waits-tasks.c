@@ -14,8 +14,9 @@
  *     a wait that was met is met again with the probability   p = exp(-T / m)
  *     a wait is met with the probability                      q = m / T * (1 - p)
  *
- * and n waits that were met stand for n / q.  No task has more unmet waits than the number of times
- * that it has left its thread; if it has fewer, its places share them.
+ * and n waits that were met stand for n / q.  If fewer are met a third time than p says, lengths
+ * differ less, and so fewer are short enough not to be met.  No task has more unmet waits than the
+ * number of times that it has left its thread; if it has fewer, its places share them.
  */
 
 #include "engine/waits-tasks.h"
@@ -89,9 +90,9 @@ static struct waits_habit *find_habit(struct waits_task *t, uint32_t stack)
 	struct waits_habit *least = &t->habit[0];
 	for (unsigned i = 0; i < WAITS_HABITS_MAX; i++) {
 		struct waits_habit *h = &t->habit[i];
-		if (h->n_seen && h->stack == stack)
+		if (h->n_met[0] && h->stack == stack)
 			return h;
-		if (h->n_seen < least->n_seen)
+		if (h->n_met[0] < least->n_met[0])
 			least = h;
 	}
 	*least = (struct waits_habit){ .stack = stack };
@@ -101,11 +102,13 @@ static struct waits_habit *find_habit(struct waits_task *t, uint32_t stack)
 /* How many of its waits were probably not met. */
 static double n_unmet(const struct waits_habit *h)
 {
-	if (!h->n_seen)
+	if (!h->n_met[0])
 		return 0;
-	double p = (h->n_again + 0.5) / (h->n_seen + 1.0);
+	double p = (h->n_met[1] + 0.5) / (h->n_met[0] + 1.0);
 	double q = -1 / log(p) * (1 - p);
-	return h->n_seen / q - h->n_seen;
+	double again = (h->n_met[2] + 0.5) / (h->n_met[1] + 1.0);
+	double part = again < p ? again / p : 1;
+	return part * (h->n_met[0] / q - h->n_met[0]);
 }
 
 /* Those of a place that were not counted yet, as a whole number. */
@@ -126,16 +129,16 @@ static uint32_t take_unmet(struct waits_task *t, struct waits_habit *h)
 static void meet(struct waits_task *t)
 {
 	struct waits_habit *h = find_habit(t, t->is_waiting ? t->at.stack : STACKS_NONE);
-	h->n_seen++;
+	t->n_met = 1;
+	h->n_met[0]++;
 	if (t->is_waiting)
 		t->n_owed += 1 + take_unmet(t, h);
 }
 
 static void meet_again(struct waits_task *t)
 {
-	if (!t->is_again)
-		find_habit(t, t->is_waiting ? t->at.stack : STACKS_NONE)->n_again++;
-	t->is_again = true;
+	if (t->n_met < 3)
+		find_habit(t, t->is_waiting ? t->at.stack : STACKS_NONE)->n_met[t->n_met++]++;
 }
 
 /* ---- readings ------------------------------------------------------------------------------ */
@@ -201,7 +204,7 @@ void waits_tasks_add(struct waits_reading *r, const struct waits_task_seen *seen
 	} else {
 		/* The last time that it left its thread, it began to wait here. */
 		t.n_hidden += n_left - (t.is_met && n_left);
-		t.is_again = false;
+		t.n_met = 0;
 		t.began_ns = r->now_ns;
 		if (t.is_met)
 			meet(&t);
@@ -255,7 +258,7 @@ static void each_place_of(struct waits_task *t, void (*each)(void *ctx, struct w
 		each(ctx, &t->at);
 	for (unsigned i = 0; i < WAITS_HABITS_MAX; i++) {
 		struct waits_place at = waits_nowhere;
-		if (!t->habit[i].n_seen || t->habit[i].stack == STACKS_NONE)
+		if (!t->habit[i].n_met[0] || t->habit[i].stack == STACKS_NONE)
 			continue;
 		at.stack = t->habit[i].stack;
 		each(ctx, &at);

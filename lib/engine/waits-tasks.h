@@ -27,7 +27,8 @@ struct waits;
 
 struct waits_habit {
 	uint32_t stack;
-	uint32_t n_seen, n_again; /* waits that were met by readings; of these, twice or more */
+	uint32_t n_met[3];      /* waits that were met by readings once, twice and three times, or
+				 * more often */
 	float n_added;          /* waits that no reading has met, which were counted here */
 };
 
@@ -37,11 +38,11 @@ struct waits_task {
 	uint64_t rest_ns;       /* time that is not a whole quantum yet */
 	uint32_t n_owed;        /* waits that were not counted at a place yet */
 	double n_hidden;        /* how often it has left its thread, and no reading met it then */
-	struct waits_habit habit[WAITS_HABITS_MAX]; /* unused: n_seen is 0 */
+	struct waits_habit habit[WAITS_HABITS_MAX]; /* unused: n_met[0] is 0 */
 	uint8_t runs;
 	bool is_waiting;
 	bool is_met;            /* it is known to wait, if only for something that does not count */
-	bool is_again;          /* a second reading has met its present wait */
+	uint8_t n_met;          /* readings that have met its present wait; at most 3 */
 	bool is_ready;          /* its wait has ended, but it has not run since */
 	struct waits_place at;
 };

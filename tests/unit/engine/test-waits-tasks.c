@@ -169,8 +169,11 @@ static void sum_pieces(void *ctx, const struct waits_piece *p)
 	n_counted[p->at.stack] += p->n;
 }
 
+/* Exponential; a negative mean: all are that long. */
 static double random_length(uint64_t *seed, double mean)
 {
+	if (mean < 0)
+		return -mean;
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
 	return -mean * log(((double)(*seed >> 11) + 0.5) / 9007199254740992.0);
 }
@@ -219,6 +222,8 @@ static void test_estimates(void)
 	n = simulate(2000, 600, 1000, 20);
 	is_near(n_counted[1], n, 0.1, "system calls do not count as waits");
 	is_near(n_counted[2], n, 0.15, "nor elsewhere");
+	n = simulate(-1300, 600, 1000, 20);
+	is_near(n_counted[1], n, 0.1, "waits of equal length are all met");
 	n = simulate(5000, 10, 5000, 0);
 	is_near(n_counted[1], n, 0.1, "hardly any were not met");
 	n = simulate(100, 2000, 100, 0);
