@@ -106,7 +106,7 @@ wait_for 10 test -d "/proc/$pid/task" && let_use "$pid" 20
 run "$CPROF" stat --json -e task-clock,faults:u -p "$pid" --per-thread --duration 0.5
 is "$(json "len(s['threads']), len({t['tid'] for t in s['threads']})")" '(4, 4)' '--per-thread: each thread'
 is "$(json "sum(t['events'][0]['state'] == 'counted' for t in s['threads'])")" 3 'three of which run'
-run "$CPROF" stat -e task-clock -p "$pid" --per-thread --duration 0.2
+run "$CPROF" stat -e task-clock -p "$pid" --per-thread --duration 0.7
 like err "^thread [0-9]+ of process $pid, threads:\$" '--per-thread: the text names them'
 like err '^1 thread did not run$' 'but those that did not run'
 kill -KILL "$pid"
