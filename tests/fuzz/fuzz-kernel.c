@@ -9,14 +9,13 @@
  */
 
 #include "base/err.h"
-#include "base/host.h"
 #include "base/strtab.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/kernel/symkdebug.h"
 #include "symbolize/kernel/symkernel.h"
 #include "symbolize/name/symbolizer.h"
 
-#include "fuzzdir.h"
+#include "fuzzhost.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,19 +55,14 @@ static void make_machine(void)
 		"sys/module/m/sections", "root", "root/boot", "root/lib", "root/lib/modules",
 		("root/lib/modules/" RELEASE), "cache",
 	};
-	char root[256], proc[256], sys[256];
-	struct err e;
 	if (fuzzdir[0])
 		return;
 	fuzzdir_make("/dev/shm");
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		fuzzdir_folder(folders[i]);
 	fuzzdir_put("proc/sys/kernel/random/boot_id", bytes_of(BOOT_ID, strlen(BOOT_ID)));
-	snprintf(root, sizeof(root), "%s", fuzzdir_path("root"));
-	snprintf(proc, sizeof(proc), "%s", fuzzdir_path("proc"));
-	snprintf(sys, sizeof(sys), "%s", fuzzdir_path("sys"));
 	snprintf(cache_dir, sizeof(cache_dir), "%s", fuzzdir_path("cache"));
-	fuzzdir_check(host_open(&host, root, proc, sys, &e) == 0);
+	fuzzhost_open(&host);
 }
 
 static size_t choose_addresses(const struct symkernel *k, struct symaddr addr[N_ADDRESSES])

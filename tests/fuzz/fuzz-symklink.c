@@ -4,11 +4,9 @@
  * the kernel's configuration.
  */
 
-#include "base/err.h"
-#include "base/host.h"
 #include "symbolize/kernel/symklink.h"
 
-#include "fuzzdir.h"
+#include "fuzzhost.h"
 
 #include <string.h>
 
@@ -36,17 +34,12 @@ static void make_machine(void)
 	static const char *const folders[] = {
 		"proc", "proc/sys", "proc/sys/kernel", "sys", "root", "root/boot",
 	};
-	char root[256], proc[256], sys[256];
-	struct err e;
 	if (fuzzdir[0])
 		return;
 	fuzzdir_make("/dev/shm");
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		fuzzdir_folder(folders[i]);
-	snprintf(root, sizeof(root), "%s", fuzzdir_path("root"));
-	snprintf(proc, sizeof(proc), "%s", fuzzdir_path("proc"));
-	snprintf(sys, sizeof(sys), "%s", fuzzdir_path("sys"));
-	fuzzdir_check(host_open(&host, root, proc, sys, &e) == 0);
+	fuzzhost_open(&host);
 }
 
 /* Creates the file, or removes it if it would be empty. */
