@@ -21,7 +21,7 @@ is "$(echo *.pb.gz)" 'cprof.cpu-clock.pb.gz cprof.minor-faults.pb.gz' \
 	'without -o two events have two files, named after them'
 rm -f ./*.pb.gz
 
-run "$CPROF" record -e page-faults -c 1 -o f.pb.gz -- "$PROG/pagefaulter" 20000
+run "$CPROF" record -e page-faults -c 1 --ring-size 8M -o f.pb.gz -- "$PROG/pagefaulter" 20000
 faults=$(sed -n 's/^faults //p' out)
 profile 'page-faults, period 1: each fault is a sample' f.pb.gz \
 	"0.97 * $faults <= total <= 1.1 * $faults + 300" \
@@ -219,7 +219,7 @@ rm -f ./*.pb.gz
 
 # Stacks by event
 run "$CPROF" record -e 'cpu-clock/call-graph=no/,page-faults/stack-size=32K,call-graph=dwarf/' \
-	-e 'minor-faults/call-graph=fp/' --call-graph fp -o c.pb.gz -- "$PROG/pagefaulter" 100000
+	-e 'minor-faults/call-graph=fp/' --call-graph fp --ring-size 16M -o c.pb.gz -- "$PROG/pagefaulter" 100000
 is "$status" 0 'call graphs by event: recorded'
 profile 'call-graph=no: the sampled address only' c.cpu-clock.pb.gz 'all(len(s[0]) == 1 for s in p.samples)'
 profile 'call-graph=dwarf for one event: its stacks are complete' c.page-faults.pb.gz \
