@@ -128,6 +128,23 @@ is_root || lost="names & {'[lost samples]'}"
 profile 'a thousand threads: 90 % of the time is in their function' thousand.pb.gz \
 	"cum('thread_work') > 0.9 or $lost" "len(labels('tid')) > 20 or $lost"
 
+# The child of a fork(2) that has begun before the events are opened.
+forking() {
+	"$PROG/slowfork" 60000 1000 >slowfork.keep &
+	pid=$!
+	tap_pids="$tap_pids $pid"
+	wait_for 60 ready slowfork.keep
+	kill -USR1 "$pid"
+	run "$CPROF" record -e cpu-clock --scope "$1" -o slowfork.pb.gz -p "$pid"
+	is "$status" 0 "a fork that has begun, scope $1: recorded"
+	wait "$pid" 2>/dev/null
+	sed 's/^/# /' slowfork.keep
+	profile "a fork that has begun, scope $1: the child is sampled" slowfork.pb.gz \
+		"cum('child_work') > 0.5"
+}
+attempts 3 forking task
+attempts 3 forking auto
+
 # the target ends first
 background "$PROG/spin" 3 1500
 run timeout 100 "$CPROF" record -e cpu-clock -o ends.pb.gz -p $pid

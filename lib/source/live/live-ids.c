@@ -70,9 +70,10 @@ struct live_late *live_find_late(const struct live *l, const struct live_ring *r
 
 /*
  * A thread that was created while we attached may have two sets of events: one inherited from its
- * creator, and one opened because a later scan found it.  The kernel gives samples of an inherited
- * event the id of the original event.  So the first sample whose id belongs to another thread
- * proves the inheritance; from then on the thread's own set is ignored.
+ * creator, and one opened because a later scan found it.  The kernel gives records of an inherited
+ * event the id of the original event.  So the first record whose id belongs to another thread
+ * proves the inheritance; from then on the thread's own set is ignored, and the copies of this set
+ * in what it has created: there are copies of the other one, too.
  */
 bool live_is_double(const struct live *l, const struct live_ring *ring, const struct live_id *id,
 		    uint32_t tid)
@@ -80,12 +81,24 @@ bool live_is_double(const struct live *l, const struct live_ring *ring, const st
 	/* What replaced events show holds for them only; events of CPUs have no late threads. */
 	if (id->tid == 0 || (id->until_ns && l->options.scope == LIVE_TASK))
 		return false;
-	struct live_late *late = live_find_late(l, ring, tid);
-	if (!late)
+	const struct live_late *owner = live_find_late(l, ring, id->tid);
+	struct live_late *late = id->tid != tid ? live_find_late(l, ring, tid) : NULL;
+	if (late)
+		__atomic_store_n(&late->inherits, true, __ATOMIC_RELAXED);
+	return owner && __atomic_load_n(&owner->inherits, __ATOMIC_RELAXED);
+}
+
+bool live_awaits_proof(const struct live *l, const struct live_ring *ring, struct live_id *id,
+		       uint32_t tid)
+{
+	struct live_late *late = id->tid == tid ? live_find_late(l, ring, tid) : NULL;
+	if (!late || __atomic_load_n(&late->counts, __ATOMIC_RELAXED))
 		return false;
-	if (id->tid == tid)
-		return __atomic_load_n(&late->inherits, __ATOMIC_RELAXED);
-	__atomic_store_n(&late->inherits, true, __ATOMIC_RELAXED);
+	if (!id->was_met) {
+		id->was_met = true;
+		return true;
+	}
+	__atomic_store_n(&late->counts, true, __ATOMIC_RELAXED);
 	return false;
 }
 

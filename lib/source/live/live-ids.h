@@ -18,6 +18,8 @@ struct live_id {
 	uint32_t tid;     /* the thread that it was opened on; 0: none */
 	bool is_clock;
 	bool is_unproven; /* tid may be no target: other records decide */
+	bool has_created; /* tid: a thread or process, by a FORK record of this event */
+	bool was_met;     /* live_awaits_proof: it has had a sample of tid */
 	uint64_t since_ns, until_ns;   /* only samples of this time count; 0: no limit */
 	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
 	 * previous one; 0: as in its samples. */
@@ -41,6 +43,7 @@ struct live_rate {
 struct live_late {
 	uint32_t tid;
 	bool inherits;
+	bool counts;      /* it does not, as far as samples show */
 };
 
 struct live_lates {       /* a VEC, sorted by tid: live_sort_late */
@@ -57,9 +60,18 @@ struct live_id *live_find_id(const struct live *l, uint64_t id);
 void live_sort_late(struct live_late *late, size_t n);  /* by tid */
 struct live_late *live_find_late(const struct live *l, const struct live_ring *ring, uint32_t tid);
 
-/* Does the thread have a second set of events, by which the sample is to count? */
+/* Does the thread have a second set of events, by which the sample is to count?  ring: where the
+ * record of the event id was; tid: the thread that was running. */
 bool live_is_double(const struct live *l, const struct live_ring *ring, const struct live_id *id,
 		    uint32_t tid);
+
+/*
+ * Does the sample come too early to know whether the thread has a second set?  If it has, there is
+ * a sample of an inherited event between two of its own event: both have the same period.  So the
+ * first one of each event of such a thread never counts.
+ */
+bool live_awaits_proof(const struct live *l, const struct live_ring *ring, struct live_id *id,
+		       uint32_t tid);
 
 /* Is the sample within its event's time? */
 bool live_is_in_time(const struct live_id *id, const struct record *r);

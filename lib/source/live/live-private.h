@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "source/live/live-ids.h"
 #include "source/live/live.h"
+#include "source/live/livebirth.h"
 #include "source/live/livefilter.h"
 #include "source/live/livegroup.h"
 #include "source/live/livegrow.h"
@@ -93,6 +94,7 @@ struct live {
 	struct hashindex id_index;
 	struct livevary vary;
 	struct livescope scope;
+	struct livebirth births;
 	struct livegrow grow;
 	VEC(struct pollfd) poll;       /* of live_wait */
 	int rings_fd;                  /* an epoll of all rings; only with has_rings_fd */

@@ -156,7 +156,7 @@ static bool is_repeated(const struct live *l, struct live_reader *v, size_t ring
  * because the counters of both contain it; but those of a double event do not count at all.
  */
 static bool is_surplus(struct live *l, struct live_reader *v, size_t ring,
-		       const struct live_id *id, const struct record *r)
+		       struct live_id *id, const struct record *r)
 {
 	bool is_cut;
 	if (is_shared_event(l, r->event)) {
@@ -168,10 +168,25 @@ static bool is_surplus(struct live *l, struct live_reader *v, size_t ring,
 		if (!r->sample.raw && live_is_double(l, &l->ring[ring], id, r->tid))
 			return true;
 		is_cut = !live_is_in_time(id, r);
+		if (!is_cut && !r->sample.raw &&
+		    live_awaits_proof(l, &l->ring[ring], id, r->tid))
+			return true;
 	}
 	if (is_cut)
 		live_note_cut(l, r);
 	return is_cut;
+}
+
+/* The record of a thread that creates another one, or ends, shows by which events it is sampled. */
+static void note_task(struct live *l, const struct live_reader *v, size_t ring,
+		      struct live_id *id, const struct record *r)
+{
+	bool is_fork = r->type == PERF_RECORD_FORK;
+	if (!id || v->index)
+		return;
+	live_is_double(l, &l->ring[ring], id, is_fork ? r->fork.ptid : r->tid);
+	if (is_fork)
+		livebirth_note(l, id, r);
 }
 
 int live_next_of(struct live *l, struct live_reader *v, struct record *ret_record)
@@ -198,6 +213,8 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 			l->ring[ring].n_lost += ret_record->lost.n_lost;
 		struct live_id *id = live_find_id(l, ret_record->id);
 		ret_record->event = id ? id->event : RECORD_NO_EVENT;
+		if (ret_record->type == PERF_RECORD_FORK || ret_record->type == PERF_RECORD_EXIT)
+			note_task(l, v, ring, id, ret_record);
 		if (ret_record->type == PERF_RECORD_SWITCH && id &&
 		    live_is_double(l, &l->ring[ring], id, ret_record->tid))
 			continue;
@@ -257,6 +274,7 @@ static void live_close(struct source *s)
 	}
 	VEC_FREE(&l->fds);
 	VEC_FREE(&l->late);
+	livebirth_done(l);
 	VEC_FREE(&l->rates);
 	free(l->ring);
 	free(l->event);
@@ -293,6 +311,7 @@ static int live_enable(struct source *s, struct err *e)
 		if (ioctl(f->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return err_errno(e, errno, "cannot enable an event");
 	}
+	livebirth_begin(l);
 	return 0;
 }
 
@@ -437,6 +456,7 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 	int vary_ms = livevary_step(l, clock_monotonic_ns());
 	timeout_ms = clock_sooner_ms(timeout_ms, vary_ms);
 	timeout_ms = clock_sooner_ms(timeout_ms, livescope_step(l, clock_monotonic_ns()));
+	timeout_ms = clock_sooner_ms(timeout_ms, livebirth_step(l, clock_monotonic_ns()));
 	for (size_t i = 0; i < n_own; i++)
 		l->poll.v[i] = (struct pollfd){
 			.fd = l->has_rings_fd ? l->rings_fd : l->ring[i].fd, .events = POLLIN,

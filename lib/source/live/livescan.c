@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/host.h"
 #include "source/synth.h"
 
@@ -21,10 +22,14 @@
 
 bool livescan_has(const struct livescan *k, pid_t tid)
 {
-	for (size_t i = k->seen.n; i-- > 0;)
-		if (k->seen.v[i] == tid)
-			return true;
-	return false;
+	uint32_t id = (uint32_t)tid;
+	return HASHINDEX_FIND(&k->seen, hash_u64(id), i, i == id) != HASHINDEX_NONE;
+}
+
+bool livescan_add(struct livescan *k, pid_t tid)
+{
+	return livescan_has(k, tid) || hashindex_add(&k->seen, hash_u64((uint32_t)tid),
+						     (uint32_t)tid);
 }
 
 static int add_process(struct livescan *k, pid_t pid)
@@ -83,7 +88,7 @@ static int open_thread(struct livescan *k, pid_t pid, pid_t tid, bool is_late, s
 	struct livescan_thread t = { tid, is_late, false };
 	if (livescan_has(k, tid))
 		return 0;
-	if (!VEC_PUSH(&k->seen, tid))
+	if (!livescan_add(k, tid))
 		return err_errno(e, ENOMEM, "cannot list threads");
 	if (!is_target(k, pid, tid)) {
 		uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
@@ -117,25 +122,47 @@ static int scan_processes(struct livescan *k, bool is_late, struct err *e)
 	return n_new;
 }
 
-int livescan_run(struct livescan *k, struct err *e)
+static int repeat_scans(struct livescan *k, struct err *e)
 {
-	CLEANUP_FREE pid_t *pids = NULL;
-	int n = k->options->processes(k->options->processes_ctx, &pids);
-	if (n < 0)
-		return err_errno(e, -n, "cannot list processes");
-	for (int i = 0; i < n; i++)
-		if (add_process(k, pids[i]) < 0)
-			return err_errno(e, ENOMEM, "cannot list processes");
 	for (int scan = 0; scan < SCANS_MAX; scan++) {
-		int n_new = scan_processes(k, scan > 0, e);
+		int n_new = scan_processes(k, k->is_late || scan > 0, e);
 		if (n_new <= 0)
 			return n_new;
 	}
 	return err_set(e, EAGAIN, "threads are created faster than events are opened");
 }
 
+int livescan_processes(struct livescan *k, const pid_t *pid, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++)
+		if (add_process(k, pid[i]) < 0)
+			return err_errno(e, ENOMEM, "cannot list processes");
+	return repeat_scans(k, e);
+}
+
+int livescan_run(struct livescan *k, struct err *e)
+{
+	CLEANUP_FREE pid_t *pids = NULL;
+	int n = k->options->processes(k->options->processes_ctx, &pids);
+	if (n < 0)
+		return err_errno(e, -n, "cannot list processes");
+	return livescan_processes(k, pids, (size_t)n, e);
+}
+
+int livescan_child(struct livescan *k, pid_t pid, pid_t tid, struct err *e)
+{
+	if (tid == pid)
+		return livescan_processes(k, &pid, 1, e);
+	int r = open_thread(k, pid, tid, k->is_late, e);
+	if (r < 0)
+		return r;
+	if (is_target(k, pid, tid) && add_children(k, pid, tid) < 0)
+		return err_errno(e, ENOMEM, "cannot list processes");
+	return repeat_scans(k, e);
+}
+
 void livescan_done(struct livescan *k)
 {
 	VEC_FREE(&k->pids);
-	VEC_FREE(&k->seen);
+	hashindex_done(&k->seen);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/hashindex.h"
 #include "base/vec.h"
 #include "source/live/live-private.h"
 
@@ -21,14 +22,23 @@ struct livescan {
 	int (*open)(void *ctx, const struct livescan_thread *t, struct err *e);
 	void *ctx;
 	uint64_t since_ns;             /* when the first events were opened; CLOCK_BOOTTIME */
+	bool is_late;                  /* the first scan repeats an earlier one, too */
 	VEC(pid_t) pids;
-	VEC(pid_t) seen;               /* threads, in the order in which they were opened */
+	struct hashindex seen;         /* threads, by their ids */
 };
 
 /* Calls open for the threads of all processes, and again for what was created meanwhile, until
  * nothing new is found.  -errno with e set: that of open, or threads appear too fast. */
 int livescan_run(struct livescan *k, struct err *e);
+/* The same for given processes. */
+int livescan_processes(struct livescan *k, const pid_t *pid, size_t n, struct err *e);
+/* The same for a thread and the processes that it has created; with the first thread of a process,
+ * for all of this process. */
+int livescan_child(struct livescan *k, pid_t pid, pid_t tid, struct err *e);
+
 bool livescan_has(const struct livescan *k, pid_t tid);
+/* Adds a thread that is not to be opened; false: out of memory. */
+bool livescan_add(struct livescan *k, pid_t tid);
 void livescan_done(struct livescan *k);
 
 #endif

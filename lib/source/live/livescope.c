@@ -2,8 +2,9 @@
  * Replaces events of threads by events of CPUs, which write into the same rings, or the reverse.
  *
  * 1. The new events are opened and enabled, while the old ones continue.
- * 2. A time is chosen that is one to two periods ahead.  Samples of the old events count up to it,
- *    those of the new ones from then on: each moment is covered once, by the time of the samples.
+ * 2. A time is chosen that is one to two periods ahead, and some more for events of threads.
+ *    Samples of the old events count up to it, those of the new ones from then on: each moment is
+ *    covered once, by the time of the samples.
  * 3. After that time the old events are closed.
  *
  * Whatever has passed of an old event's period when it ends is not sampled, half a period on
@@ -36,6 +37,10 @@
 
 #define PERIOD_NS_UNKNOWN 1000000u
 #define PERIOD_NS_MAX 100000000u
+
+/* The creation of a thread or process may have begun before the new events were opened; it has
+ * events when this time is over (livebirth.c). */
+#define SETTLE_NS 20000000u
 
 /* An interrupt may be late. */
 #define LATE_NS 2000000u
@@ -158,7 +163,9 @@ static void enable_new(struct live *l, size_t n_old)
 static void choose_time(struct live *l, size_t n_old)
 {
 	double periods = 1 + next_random(&l->scope);
-	l->scope.cut_ns = clock_monotonic_ns() + (uint64_t)(periods * (double)period_ns(l));
+	uint64_t settle_ns = l->options.scope == LIVE_TASK ? SETTLE_NS : 0;
+	l->scope.cut_ns = clock_monotonic_ns() + settle_ns +
+			  (uint64_t)(periods * (double)period_ns(l));
 	l->scope.is_changing = true;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		struct live_id *id = live_find_id(l, l->fds.v[i].id);
@@ -177,6 +184,7 @@ static void use_new(struct change *c, size_t n_old)
 	enable_new(l, n_old);
 	l->options = c->options;
 	choose_time(l, n_old);
+	livebirth_renew(l);
 	l->source.facts.pause_is_slow = c->options.scope == LIVE_CPU;
 	livevary_renew(l);
 	l->usage.n_fds = (uint32_t)(l->fds.n + l->n_rings);

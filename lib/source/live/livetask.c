@@ -86,7 +86,7 @@ static int open_same(struct livetask *k, size_t n_old, struct err *e)
 		if (!livestack_is_affected(k->l, k->to, &f) ||
 		    livescan_has(&k->scan, (pid_t)f.tid))
 			continue;
-		if (!VEC_PUSH(&k->scan.seen, (pid_t)f.tid))
+		if (!livescan_add(&k->scan, (pid_t)f.tid))
 			return err_errno(e, ENOMEM, "cannot open events");
 		int r = open_thread(k, &(struct livescan_thread){ .tid = (pid_t)f.tid }, e);
 		if (r < 0 && r != -ESRCH)
@@ -124,6 +124,7 @@ static void use_new(struct livetask *k, size_t n_old)
 	k->ring->late = k->late;
 	k->ring->has_late = true;
 	k->late = (struct live_lates){ 0 };
+	livebirth_renew(l);
 }
 
 int livetask_reopen(struct live *l, const struct livestack *to, size_t ring, struct err *e)
