@@ -239,7 +239,9 @@ struct cprof_event_stats {
 	uint64_t n_lost; /* because the ring was full; of all tasks in scope cpu */
 	uint64_t n_lost_shown;         /* the target's part, shown as one frame in the profile */
 	/* According to LOST records, LOST_SAMPLES records (the PMU's own buffer), and the kernel's
-	 * counter (Linux 6.0); n_lost is the best of the three. */
+	 * counter (Linux 6.0); n_lost is the best of the three.  With events of threads, all of
+	 * them include other records of the event, about mappings and new threads; with a period
+	 * of 1, n_lost does not. */
 	uint64_t n_lost_records, n_lost_by_pmu, n_lost_counted;
 	bool lost_counted_known;
 	uint64_t n_throttles, throttled_ns;  /* how often and how long */

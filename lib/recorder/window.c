@@ -149,6 +149,24 @@ uint64_t window_duration_ns(const struct window *w)
 	return active_at(w, window_end_ns(w)) - w->start_active_ns;
 }
 
+/*
+ * The kernel counts lost records by their event, and the first event of a thread also carries the
+ * records of its mappings, its name, and what it creates.  With a sample per occurrence, the lost
+ * samples are exactly what was not delivered.
+ */
+static uint64_t without_sideband(const struct window *w, size_t event, uint64_t n_lost,
+				 const struct engine_event *seen)
+{
+	const struct kind_event *k = &w->session->event[event];
+	const struct window_event *ev = &w->event[event];
+	uint64_t n_delivered = seen->n_samples + seen->n_foreign;
+	/* Only of a whole recording: at the end of other windows, records are on their way. */
+	bool is_known = w->end_ns && !ev->base.value && !w->session->was_cpu &&
+			!k->is_freq && k->rate == 1;
+	uint64_t n_missing = minus(ev->count.value, n_delivered);
+	return is_known && n_missing < n_lost ? n_missing : n_lost;
+}
+
 void window_count(struct window *w, const struct engine_event *seen)
 {
 	for (size_t i = 0; i < w->session->n_events; i++) {
@@ -160,7 +178,8 @@ void window_count(struct window *w, const struct engine_event *seen)
 		c->time_enabled_ns = minus(c->time_enabled_ns, base->time_enabled_ns);
 		c->time_running_ns = minus(c->time_running_ns, base->time_running_ns);
 		c->n_lost -= base->n_lost;
-		w->event[i].n_lost = c->has_lost ? c->n_lost : seen[i].n_lost_records;
+		uint64_t n_lost = c->has_lost ? c->n_lost : seen[i].n_lost_records;
+		w->event[i].n_lost = without_sideband(w, i, n_lost, &seen[i]);
 	}
 	w->counted_ns = w->taken_ns;
 }

@@ -10,10 +10,21 @@ for n in 1 2 4; do
 		for i in 1 2 3 4 5 6 7 8; do '$PROG/pagefaulter' 2000 5 >&2 & done; wait"
 	is "$status" 0 "$n readers: status 0"
 	is "$(json 's["readers"]')" "$n" "$n readers: as many"
-	is "$(json 'e["samples"] + e["lost_counted"] == e["counted"]')" True \
+	is "$(json 'e["samples"] + e["lost"] == e["counted"]')" True \
 		"$n readers: delivered and lost samples are what the kernel counted"
 	is "$(json '80000 <= e["counted"]')" True "$n readers: and what the programs have"
 done
+
+# The ring is full while programs start: records of their mappings are lost, too.
+run timeout 100 "$CPROF" record --json -q --scope task -e page-faults -c 1 --call-graph none \
+	--ring-size 4k -o f.pb.gz -- sh -c "
+	kill -STOP \$PPID
+	'$PROG/pagefaulter' 2000 1 >&2
+	for i in 1 2 3 4 5 6 7 8; do /bin/true; done
+	kill -CONT \$PPID; sleep 0.1; /bin/true"
+is "$status" 0 'a full ring: status 0'
+is "$(json 'e["lost_counted"] > e["lost"] > 1000')" True 'a full ring: other records are lost, too'
+is "$(json 'e["samples"] + e["lost"] == e["counted"]')" True 'a full ring: but are no samples'
 
 # Each thread has its own function, and a tenth of the time.
 for n in 1 2 4; do
