@@ -205,6 +205,9 @@ struct cprof_config {
 	/* Snapshots: only what has been waiting at least so long; 0: all. */
 	uint64_t min_wait_ns;
 	enum cprof_snapshot_stop snapshot_stop;  /* of kinds that take snapshots */
+	/* While a snapshot is taken, its threads do not run on CPUs that the targets use, if others
+	 * are idle.  leaves_cpus: nor does the calling thread until the recorder is freed. */
+	bool leaves_cpus;
 	enum cprof_interpreter interpreter;      /* in snapshots of threads, and in waits */
 	bool no_runtime_names;         /* do not read names from the memory of language runtimes */
 	enum cprof_go_labels go_labels;

@@ -175,6 +175,7 @@ void snapshot_opts_parse(struct snapshot_opts *o, int argc, char **argv)
 	argp_parse(&snapshot_opts_argp, argc, argv, 0, NULL, o);
 	o->config.kind = cprof_snapshot_recorder();
 	o->config.n_readers = CPROF_READERS_AUTO;
+	o->config.leaves_cpus = true;
 	taskopts_configure(&o->tasks, &o->config);
 	o->config.label = o->labels.v;
 	o->config.n_labels = o->labels.n;

@@ -13,8 +13,10 @@
 #include "engine/readerpool.h"
 
 struct host;
+struct keepoff;
 
 #define CREW_AUTO UINT32_MAX            /* CPROF_READERS_AUTO */
+#define CREW_THREADS_MAX 4u             /* with CREW_AUTO */
 
 /* Does the parts first to end - 1.  Each part is done once, by any thread. */
 typedef void crew_fn(void *ctx, size_t first, size_t end);
@@ -25,7 +27,9 @@ struct crew {
 	uint32_t n_readers;
 	void (*on_reader)(void *ctx, bool begins);
 	void *on_reader_ctx;
+	const struct keepoff *keepoff;  /* for all but the caller's thread; NULL */
 	/* Private. */
+	unsigned version[CREW_THREADS_MAX];     /* keepoff_help, of each thread */
 	const struct host *host;
 	unsigned n_idle;                /* CPUs, since there were any; 0: not yet */
 	struct readerpool pool;

@@ -305,6 +305,8 @@ int snapshot_threads_take(struct snapshot *s, const struct snapshot_threads *o, 
 	while (t.arch->perf_reg[t.fp] != t.arch->fp)
 		t.fp++;
 	threadscan_init(&t.scan, o->host, &o->limits);
+	t.scan.keepoff = o->keepoff;
+	t.scan.crew.keepoff = o->keepoff;
 	t.scan.crew.n_readers = o->n_readers;
 	t.scan.crew.on_reader = o->on_reader;
 	t.scan.crew.on_reader_ctx = o->on_reader_ctx;

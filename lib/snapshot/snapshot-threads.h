@@ -12,6 +12,7 @@
 
 struct err;
 struct host;
+struct keepoff;
 struct snapshot;
 
 /* Which threads may be stopped while they are read. */
@@ -31,6 +32,7 @@ struct snapshot_threads {
 	enum snapshot_stop stop;
 	enum interp_mode interpreter;
 	struct threadscan_limits limits;
+	struct keepoff *keepoff;        /* has begun */
 	uint32_t n_readers;             /* crew.h */
 	void (*on_reader)(void *ctx, bool begins);
 	void *on_reader_ctx;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "snapshot/keepoff.h"
 #include "snapshot/waiton.h"
 
 #include <errno.h>
@@ -69,6 +70,22 @@ static void details_part(void *ctx, size_t first, size_t end)
 void threadscan_details(struct threadscan *s)
 {
 	threadscan_each(s, details_part);
+}
+
+/* Reading where they run costs more than what is gained, of more threads. */
+#define RUNNING_MAX 64u
+
+void threadscan_leave_cpus(struct threadscan *s)
+{
+	struct threadtext_stat stat;
+	unsigned n = 0;
+	if (!s->keepoff)
+		return;
+	for (size_t i = 0; i < s->threads.n && n < RUNNING_MAX; i++)
+		if (s->threads.v[i].look == THREADSCAN_RUNNING && ++n &&
+		    read_stat(s, &s->threads.v[i], &stat) == 0 && stat.state == 'R')
+			keepoff_add(s->keepoff, stat.cpu);
+	keepoff_apply(s->keepoff);
 }
 
 /* ---- programs that are replaced ------------------------------------------------------------- */

@@ -368,6 +368,7 @@ int threadscan_take(struct threadscan *s)
 	s->from_ns = clock_monotonic_ns();
 	threadscan_each(s, times_part);
 	threadscan_each(s, calls_part);
+	threadscan_leave_cpus(s);
 	threadscan_each(s, check_part);
 	s->to_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < n; i++)

@@ -82,6 +82,7 @@ struct threadscan {
 	uint64_t n_beyond;              /* threads beyond the limits, which are not listed */
 	/* The threads that read; its fields for the caller are set after threadscan_init. */
 	struct crew crew;
+	struct keepoff *keepoff;        /* has begun; NULL */
 	/* Private. */
 	size_t n_fds_max, n_fds, n_threads_max;
 	uint64_t end_ns;
@@ -97,7 +98,6 @@ void threadscan_done(struct threadscan *s);
 /* Lists the threads of a process.  -errno: -ENOMEM, -ESRCH if it has ended, or why it may not be
  * read; without threads it is not added. */
 int threadscan_add(struct threadscan *s, uint32_t pid);
-
 void threadscan_open(struct threadscan *s);
 int threadscan_take(struct threadscan *s);  /* -ENOMEM */
 
@@ -106,9 +106,9 @@ void threadscan_again(struct threadscan *s, size_t thread);
 
 /* Reads the stacks of all threads with `stop`, which the caller has stopped. */
 void threadscan_stacks(struct threadscan *s);
-
 void threadscan_details(struct threadscan *s);
 void threadscan_read_details(struct threadscan *s, struct threadscan_thread *t);  /* of one */
+void threadscan_leave_cpus(struct threadscan *s);  /* to those threads that run there */
 
 /* Calls fn for parts of all threads; its ctx is s. */
 void threadscan_each(struct threadscan *s, crew_fn *fn);

@@ -105,6 +105,7 @@ COVERED.update({
     "lib/view/model/waiting": (UNIT + "view/table/test-top.c", THROUGH),
     "lib/snapshot/targetmem": (UNIT + "snapshot/test-syscalls.c", "memory is read for system calls, too"),
     "lib/snapshot/waiton": (UNIT + "snapshot/test-syscalls.c", "the system calls are those of the other table"),
+    "lib/snapshot/idlecpus": (UNIT + "snapshot/test-crew.c", "it decides how many threads work there"),
     "lib/snapshot/oneshot": ("tests/live/snapshot.sh", "it samples real threads"),
     "lib/proc/memoryrights": ("tests/live/snapshot-rights.sh", "it needs other users"),
     "lib/snapshot/refusal": ("tests/live/snapshot-rights.sh", "it needs other users"),

@@ -11,6 +11,7 @@
 #include "profile/export.h"
 #include "recorder/kinds/snapshotkind.h"
 #include "snapshot/goroutines.h"
+#include "snapshot/keepoff.h"
 #include "snapshot/refusal.h"
 #include "snapshot/remaps.h"
 #include "snapshot/snapshot.h"
@@ -21,6 +22,7 @@
 struct kind_goroutines {
 	struct snapshot snapshot;
 	struct goroutines goroutines;
+	struct keepoff keepoff;
 };
 
 static int choose(struct kind_session *k, struct err *e)
@@ -108,7 +110,14 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	s->snapshot.is_task = true;
 	s->snapshot.min_wait_ns = k->config->min_wait_ns;
 	s->goroutines = (struct goroutines){ .open = snapshotkind_opener(k) };
+	keepoff_begin(&s->keepoff, k->host);
+	for (size_t i = 0; i < k->config->n_pids; i++)
+		keepoff_add_process(&s->keepoff, (uint32_t)k->config->pid[i]);
+	if (k->config->n_pids)
+		keepoff_apply(&s->keepoff);
 	int r = k->config->all_processes ? take_all(k, g, e) : take_targets(k, g, e);
+	if (!k->config->leaves_cpus)
+		keepoff_end(&s->keepoff);
 	if (r < 0)
 		return r;
 	snapshot_count(&s->snapshot);
@@ -120,8 +129,10 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 static void close_kind(struct kind_session *k)
 {
 	struct kind_goroutines *s = k->state;
-	if (s)
+	if (s) {
+		keepoff_end(&s->keepoff);
 		snapshot_done(&s->snapshot);
+	}
 	snapshotkind_close(k);
 }
 

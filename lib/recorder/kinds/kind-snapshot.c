@@ -13,6 +13,7 @@
 #include "profile/export.h"
 #include "recorder/kind.h"
 #include "recorder/kinds/snapshotkind.h"
+#include "snapshot/keepoff.h"
 #include "snapshot/snapshot-threads.h"
 #include "snapshot/snapshot.h"
 #include "source/source.h"
@@ -31,6 +32,7 @@
 
 struct kind_snapshot {
 	struct snapshot snapshot;
+	struct keepoff keepoff;
 	VEC(uint32_t) pids, tids;
 	uint64_t n_taken;
 	uint64_t from_ns, longest_ns;   /* of the first one; the longest of all */
@@ -139,6 +141,7 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	if (r < 0)
 		return r;
 	k->snapshot = s;
+	keepoff_begin(&state->keepoff, k->host);
 	r = snapshot_threads_take(s, &(struct snapshot_threads){
 		.host = k->host, .open = snapshotkind_opener(k),
 		.pid = state->pids.v, .n_pids = state->pids.n,
@@ -147,7 +150,10 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 		.interpreter = (enum interp_mode)k->config->interpreter,
 		.limits = limits_of(k->config), .n_readers = k->config->n_readers,
 		.on_reader = k->config->on_reader, .on_reader_ctx = k->config->on_reader_ctx,
+		.keepoff = &state->keepoff,
 	}, e);
+	if (!k->config->leaves_cpus)
+		keepoff_end(&state->keepoff);
 	if (r < 0)
 		return r;
 	state->from_ns = state->n_taken++ ? state->from_ns : s->from_ns;
@@ -170,6 +176,7 @@ static void close_kind(struct kind_session *k)
 {
 	struct kind_snapshot *state = k->state;
 	if (state) {
+		keepoff_end(&state->keepoff);
 		snapshot_done(&state->snapshot);
 		VEC_FREE(&state->pids);
 		VEC_FREE(&state->tids);

@@ -1,0 +1,46 @@
+#ifndef CPROF_SNAPSHOT_KEEPOFF_H
+#define CPROF_SNAPSHOT_KEEPOFF_H
+
+/*
+ * Leaves the CPUs on which threads of the targets run to them, for as long as a snapshot takes and
+ * if other CPUs are idle.  Otherwise the kernel may move the thread that takes it to such a CPU
+ * when something else runs for a moment, and both take turns there for many milliseconds.
+ */
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct host;
+
+struct keepoff {
+	/* Private. */
+	const struct host *host;
+	bool is_on;
+	cpu_set_t before;               /* of this thread */
+	cpu_set_t used;                 /* by targets */
+	cpu_set_t rest;                 /* for helpers */
+	unsigned version;               /* of rest; 0: not on */
+};
+
+/* The calling thread stays on its CPU until it is known where threads of the targets run.  *k was
+ * { 0 } at first, or begins anew. */
+void keepoff_begin(struct keepoff *k, const struct host *h);
+
+/* A thread of a target runs on this CPU; counts from keepoff_apply on. */
+void keepoff_add(struct keepoff *k, uint32_t cpu);
+
+/* Adds those of a process, up to a number of threads. */
+void keepoff_add_process(struct keepoff *k, uint32_t pid);
+
+/* Lets this thread use the other CPUs, unless there are none. */
+void keepoff_apply(struct keepoff *k);
+
+/* The same for another thread that works for the one that has begun; *version is its own, 0 at
+ * first. */
+void keepoff_help(const struct keepoff *k, unsigned *version);
+
+/* This thread may use the CPUs that it could use before. */
+void keepoff_end(struct keepoff *k);
+
+#endif

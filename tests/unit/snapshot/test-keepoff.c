@@ -1,0 +1,109 @@
+/* A snapshot leaves CPUs to its targets if others are idle, and gives back what it has changed. */
+#include "snapshot/keepoff.h"
+
+#include "base/host.h"
+#include "tests/unit/tap.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static cpu_set_t ours(void)
+{
+	cpu_set_t s;
+	CPU_ZERO(&s);
+	sched_getaffinity(0, sizeof(s), &s);
+	return s;
+}
+
+static bool is_ours(const cpu_set_t *s)
+{
+	cpu_set_t now = ours();
+	return CPU_EQUAL(&now, s);
+}
+
+/* A machine with so many runnable threads. */
+static bool open_host(struct host *h, char *folder, const char *loadavg)
+{
+	char path[64];
+	if (!mkdtemp(folder))
+		return false;
+	snprintf(path, sizeof(path), "%s/loadavg", folder);
+	FILE *f = fopen(path, "we");
+	bool ok = f && fputs(loadavg, f) >= 0;
+	return (!f || fclose(f) == 0) && ok && host_open(h, NULL, folder, NULL, NULL) == 0;
+}
+
+static void close_host(struct host *h, const char *folder)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "%s/loadavg", folder);
+	host_close(h);
+	unlink(path);
+	rmdir(folder);
+}
+
+static void test_busy(const cpu_set_t *all)
+{
+	char folder[] = "/tmp/test-keepoff-XXXXXX";
+	struct host h;
+	struct keepoff k = { .host = NULL };
+	if (!tap_ok(open_host(&h, folder, "0.0 0.0 0.0 100000/100000 9\n"), "a busy machine"))
+		return;
+	keepoff_begin(&k, &h);
+	keepoff_add(&k, 0);
+	keepoff_apply(&k);
+	tap_ok(is_ours(all), "nothing changes while all CPUs are in use");
+	keepoff_end(&k);
+	close_host(&h, folder);
+}
+
+/* With two CPUs at least. */
+static void test_idle(const cpu_set_t *all, int first)
+{
+	char folder[] = "/tmp/test-keepoff-XXXXXX";
+	struct host h;
+	struct keepoff k = { .host = NULL };
+	unsigned version = 0;
+	cpu_set_t but_first = *all;
+	if (!tap_ok(open_host(&h, folder, "0.0 0.0 0.0 2/80 9\n"), "an idle machine"))
+		return;
+	CPU_CLR(first, &but_first);
+	keepoff_begin(&k, &h);
+	cpu_set_t now = ours();
+	tap_int(CPU_COUNT(&now), 1, "it stays on its CPU at first");
+	keepoff_help(&k, &version);
+	tap_ok(is_ours(all), "threads that help may use all of them");
+	keepoff_add(&k, (uint32_t)first);
+	keepoff_add(&k, UINT32_MAX);
+	keepoff_apply(&k);
+	tap_ok(is_ours(&but_first), "then it uses those that no target uses");
+	sched_setaffinity(0, sizeof(*all), all);
+	keepoff_help(&k, &version);
+	tap_ok(is_ours(&but_first), "so do threads that help");
+	keepoff_begin(&k, &h);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		keepoff_add(&k, (uint32_t)i);
+	keepoff_apply(&k);
+	tap_ok(is_ours(all), "if targets use all CPUs, it shares them");
+	keepoff_begin(&k, &h);
+	keepoff_end(&k);
+	tap_ok(is_ours(all), "at the end it may use what it could use before");
+	keepoff_end(&k);
+	close_host(&h, folder);
+}
+
+int main(void)
+{
+	cpu_set_t all = ours();
+	int first = 0;
+	while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &all))
+		first++;
+	test_busy(&all);
+	if (CPU_COUNT(&all) > 1)
+		test_idle(&all, first);
+	else
+		tap_skip("CPUs that targets do not use", "there is one CPU");
+	return tap_done();
+}
