@@ -72,7 +72,7 @@ void snapshot_text_entry(FILE *to, const struct cprof_recorder *r, size_t i,
 		printable_text(to, e->state);
 	}
 	if (e->has_wait)
-		fprintf(to, " for about %s", units_duration_text(e->wait_ns, time));
+		fprintf(to, " for about %s", units_estimate_text(e->wait_ns, time));
 	print_label(to, r, i, e, "syscall", " in ");
 	print_label(to, r, i, e, "wait_on", ", on ");
 	print_label(to, r, i, e, "wchan", ", kernel ");

@@ -106,6 +106,29 @@ const char *units_size_text(uint64_t n_bytes, char buf[UNITS_TEXT_MAX])
 	return buf;
 }
 
+const char *units_estimate_text(uint64_t ns, char buf[UNITS_TEXT_MAX])
+{
+	static const struct { uint64_t ns; const char *name; } unit[] = {
+		{ 3600000000000u, "hours" }, { 60000000000u, "minutes" }, { 1000000000u, "s" },
+		{ 1000000u, "ms" }, { 1000u, "us" }, { 1u, "ns" },
+	};
+	size_t i = 0;
+	/* "90 minutes", but "2.0 hours" */
+	while (i + 1 < sizeof(unit) / sizeof(*unit) &&
+	       ns < unit[i].ns * (unit[i].ns > 1000000000u ? 2 : 1))
+		i++;
+	double n = (double)ns / (double)unit[i].ns;
+	uint64_t whole = (uint64_t)(n + 0.5), step = 1;
+	while (whole / step >= 100)
+		step *= 10;
+	if (n < 9.95)
+		snprintf(buf, UNITS_TEXT_MAX, "%.1f %s", n, unit[i].name);
+	else
+		snprintf(buf, UNITS_TEXT_MAX, "%llu %s",
+			 (unsigned long long)((whole + step / 2) / step * step), unit[i].name);
+	return buf;
+}
+
 const char *units_duration_text(uint64_t ns, char buf[UNITS_TEXT_MAX])
 {
 	if (ns >= 1000000000u)

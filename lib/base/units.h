@@ -23,4 +23,7 @@ int units_parse_u64(const char *text, uint64_t *ret_value);
 const char *units_size_text(uint64_t n_bytes, char buf[UNITS_TEXT_MAX]);
 const char *units_duration_text(uint64_t ns, char buf[UNITS_TEXT_MAX]);
 
+/* The same with two digits, and in minutes and hours, for what is known only roughly. */
+const char *units_estimate_text(uint64_t ns, char buf[UNITS_TEXT_MAX]);
+
 #endif

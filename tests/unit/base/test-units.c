@@ -102,6 +102,17 @@ static void test_texts(void)
 	for (size_t i = 0; i < sizeof(duration) / sizeof(*duration); i++)
 		tap_str(units_duration_text(duration[i].n, buf), duration[i].want,
 			duration[i].want);
+	static const struct { uint64_t n; const char *want; } estimate[] = {
+		{ 1, "1.0 ns" }, { 1234, "1.2 us" }, { 447000000, "450 ms" },
+		{ 1230000000, "1.2 s" }, { 45000000000, "45 s" }, { 112000000000, "110 s" },
+		{ 5400000000000, "90 minutes" }, { 7210000000000, "2.0 hours" },
+		{ 1728000000000000, "480 hours" },
+	};
+	for (size_t i = 0; i < sizeof(estimate) / sizeof(*estimate); i++)
+		tap_str(units_estimate_text(estimate[i].n, buf), estimate[i].want,
+			estimate[i].want);
+	tap_ok(strlen(units_estimate_text(UINT64_MAX, buf)) < UNITS_TEXT_MAX,
+	       "the longest estimate fits into the buffer");
 	tap_ok(strlen(units_duration_text(UINT64_MAX, buf)) < UNITS_TEXT_MAX,
 	       "the longest duration fits into the buffer");
 	tap_ok(units_size_text(1, buf) == buf && units_duration_text(1, buf) == buf,
