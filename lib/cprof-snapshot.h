@@ -17,6 +17,9 @@
 struct cprof_snapshot_window {
 	uint64_t from_ns, to_ns;       /* CLOCK_MONOTONIC: when the targets' memory was read */
 	uint64_t n_stopped, stopped_ns; /* threads that were stopped; the longest stop of one */
+	uint64_t n_not_stopped;        /* threads that were to be stopped, but could not be */
+	uint32_t tracer;               /* the process that traces one of these; 0: none does */
+	const char *tracer_name;
 	uint64_t n_short;              /* left out because of cprof_config.min_wait_ns */
 	bool is_task;                  /* the entries are goroutines; else threads */
 };

@@ -90,10 +90,12 @@ void snapshot_json_print(FILE *to, const struct cprof_recorder *r)
 {
 	struct cprof_snapshot_window w;
 	cprof_snapshot_window(r, &w);
-	fprintf(to, "{\"window_ns\":%llu,\"n_stopped\":%llu,\"stopped_ns\":%llu,\"n_short\":%llu,"
+	fprintf(to, "{\"window_ns\":%llu,\"n_stopped\":%llu,\"stopped_ns\":%llu,"
+		"\"n_not_stopped\":%llu,\"tracer\":%u,\"n_short\":%llu,"
 		"\"quality\":{",
 		(unsigned long long)(w.to_ns - w.from_ns), (unsigned long long)w.n_stopped,
-		(unsigned long long)w.stopped_ns, (unsigned long long)w.n_short);
+		(unsigned long long)w.stopped_ns, (unsigned long long)w.n_not_stopped, w.tracer,
+		(unsigned long long)w.n_short);
 	print_numbers(to, r, cprof_snapshot_quality);
 	fputs("},\"lost\":{", to);
 	print_numbers(to, r, cprof_snapshot_loss);

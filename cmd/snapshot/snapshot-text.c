@@ -131,6 +131,17 @@ static void print_functions(FILE *to, const struct cprof_recorder *r)
 	fputs(*p.text ? ")\n" : "\n", to);
 }
 
+static void print_tracer(FILE *to, const struct cprof_snapshot_window *w)
+{
+	if (!w->tracer) {
+		fputs("which did not answer in time\n", to);
+		return;
+	}
+	fprintf(to, "because process %u '", w->tracer);
+	printable_text(to, w->tracer_name);
+	fputs("' traces them\n", to);
+}
+
 void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 {
 	struct cprof_snapshot_window w;
@@ -145,6 +156,10 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 			(unsigned long long)w.n_stopped, (double)w.stopped_ns / 1e6);
 	else
 		fputs("none was stopped\n", to);
+	if (w.n_not_stopped) {
+		fprintf(to, "# not stopped: %llu threads, ", (unsigned long long)w.n_not_stopped);
+		print_tracer(to, &w);
+	}
 	for (size_t i = 0; (name = cprof_snapshot_quality(r, i, &n)); i++)
 		if (n)
 			fprintf(to, "#   %llu %s\n", (unsigned long long)n, name);

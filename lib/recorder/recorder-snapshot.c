@@ -122,7 +122,9 @@ void cprof_snapshot_window(const struct cprof_recorder *rec, struct cprof_snapsh
 	const struct snapshot *s = snapshot_of(rec);
 	*ret = (struct cprof_snapshot_window){
 		.from_ns = s->from_ns, .to_ns = s->to_ns, .n_stopped = s->n_stopped,
-		.stopped_ns = s->stopped_ns, .n_short = s->n_short, .is_task = s->is_task,
+		.stopped_ns = s->stopped_ns, .n_not_stopped = s->n_not_stopped,
+		.tracer = s->tracer, .tracer_name = s->tracer_name,
+		.n_short = s->n_short, .is_task = s->is_task,
 	};
 }
 

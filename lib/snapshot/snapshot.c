@@ -72,7 +72,9 @@ void snapshot_begin(struct snapshot *s)
 {
 	s->entries.n = 0;
 	s->from_ns = s->to_ns = 0;
-	s->n_stopped = s->stopped_ns = 0;
+	s->n_stopped = s->stopped_ns = s->n_not_stopped = 0;
+	s->tracer = 0;
+	s->tracer_name[0] = '\0';
 	s->n_labels = 0;
 	s->n_functions = s->n_no_functions = 0;
 	s->functions_of[0] = '\0';

@@ -80,6 +80,9 @@ struct snapshot {
 	uint64_t min_wait_ns;           /* the caller's: only what waits at least so long; 0: all */
 	uint64_t n_short;               /* left out because of it; see snapshot_is_short */
 	uint64_t n_stopped, stopped_ns; /* threads that were stopped; the longest stop of one */
+	uint64_t n_not_stopped;         /* that were to be stopped */
+	uint32_t tracer;                /* the process that traces one of these; 0: none */
+	char tracer_name[16];
 	uint64_t n_functions, n_no_functions; /* threads that execute functions, which are in the
 					 * stack, or unknown */
 	char functions_of[128];         /* the interpreter, or why they are unknown; "": none */
@@ -90,10 +93,7 @@ struct snapshot {
 
 void snapshot_init(struct snapshot *s, struct engine *engine);
 void snapshot_done(struct snapshot *s);
-
-/* Empties it. */
-void snapshot_begin(struct snapshot *s);
-
+void snapshot_begin(struct snapshot *s);  /* empties it */
 /* A stack, and what is known about it. */
 struct snapshot_stack {
 	uint32_t id;                    /* of the engine's stacks; never STACKS_NONE */

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/vec.h"
 #include "event/evattr.h"
 #include "snapshot/oneshot.h"
@@ -15,6 +16,9 @@
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define ROUNDS_MAX 4u
 
@@ -127,6 +131,40 @@ static void take_stopped(struct take *t)
 	}
 }
 
+/* The process that traces the thread; 0: none.  False: the thread has ended. */
+static bool read_tracer(const struct take *t, uint32_t tid, uint32_t *ret_pid)
+{
+	CLEANUP_FREE char *status = NULL;
+	if (host_read_file(t->o->host, HOST_PROC, &status, NULL, "%u/status", tid) < 0)
+		return false;
+	const char *p = strstr(status, "\nTracerPid:");
+	*ret_pid = p ? (uint32_t)strtoul(p + 11, NULL, 10) : 0;
+	return true;
+}
+
+static void name_tracer(const struct take *t, uint32_t pid)
+{
+	CLEANUP_FREE char *text = NULL;
+	t->s->tracer = pid;
+	if (host_read_file(t->o->host, HOST_PROC, &text, NULL, "%u/comm", pid) == 0)
+		snprintf(t->s->tracer_name, sizeof(t->s->tracer_name), "%.*s",
+			 (int)strcspn(text, "\n"), text);
+}
+
+/* A thread that another program traces cannot be stopped, nor one that does not answer. */
+static void note_not_stopped(const struct take *t)
+{
+	for (size_t i = 0; i < t->stopped.n; i++) {
+		uint32_t tracer;
+		if (t->stopped.thread[i].is_stopped ||
+		    !read_tracer(t, t->stopped.thread[i].tid, &tracer))
+			continue;
+		t->s->n_not_stopped++;
+		if (tracer && !t->s->tracer)
+			name_tracer(t, tracer);
+	}
+}
+
 static int stop_all(struct take *t)
 {
 	if (list_stops(t) < 0)
@@ -141,6 +179,7 @@ static int stop_all(struct take *t)
 	uint64_t to_ns = clock_monotonic_ns();
 	t->s->n_stopped = n_stopped;
 	t->s->stopped_ns = to_ns - from_ns;
+	note_not_stopped(t);
 	if (t->o->stop == SNAPSHOT_STOP_ALL) {
 		t->s->from_ns = from_ns;
 		t->s->to_ns = to_ns;

@@ -128,7 +128,13 @@ run "$CPROF" snapshot -p "$pid" --json
 check_json 'beside a tracer: the same' out 'len(entries) == 20' 'not wrong'
 run "$CPROF" snapshot -p "$pid" --stop=all --json
 check_json 'beside a tracer no thread can be stopped, and all are read as they wait' out \
-	'len(entries) == 20' 'not wrong' 'right >= 19'
+	'len(entries) == 20' 'not wrong' 'right >= 19' 'file["n_not_stopped"] >= 19' \
+	"file[\"tracer\"] == $tracer"
+run "$CPROF" snapshot -p "$pid" --stop=all
+like out "^# not stopped: [12][0-9] threads, because process $tracer 'tracer' traces them" 'and says why'
+run "$CPROF" snapshot -p "$pid" --stop=all -q -o t.pb.gz
+run "$CPROF" report --info t.pb.gz
+like out "could not be stopped: process $tracer 'tracer' traces them" 'so does the profile'
 kill "$tracer"
 wait "$tracer" 2>/dev/null
 kill -KILL "$pid"

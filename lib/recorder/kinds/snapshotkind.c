@@ -93,6 +93,13 @@ void snapshotkind_describe(struct kind_session *k, const struct snapshot *s, con
 			snapshotkind_remark(k, "losses: %llu %s %s",
 					    (unsigned long long)s->n_lost[i], what,
 					    snapshot_loss_words((enum snapshot_loss)i));
+	if (s->n_not_stopped && s->tracer)
+		snapshotkind_remark(k, "snapshot: %llu threads could not be stopped: process %u "
+				    "'%s' traces them", (unsigned long long)s->n_not_stopped,
+				    s->tracer, s->tracer_name);
+	else if (s->n_not_stopped)
+		snapshotkind_remark(k, "snapshot: %llu threads did not stop in time",
+				    (unsigned long long)s->n_not_stopped);
 	if (s->n_stopped)
 		snapshotkind_remark(k, "snapshot: %llu threads were stopped, the longest for "
 				    "%.3f ms", (unsigned long long)s->n_stopped,
