@@ -1,5 +1,6 @@
 #include "cmd/signals.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mapguard.h"
 #include "proto/outfile.h"
@@ -11,11 +12,16 @@
 
 #define WORK_SECONDS 2
 
+/* Signals this soon after the one that ends the recording belong to it: timeout(1) signals its child
+ * and then its process group. */
+#define SAME_NS UINT64_C(100000000)
+
 /* For the handlers, which take no argument. */
 static const struct outfile *const *abort_file;
 static size_t n_abort_files;
 static void (*work_cleanup)(void);
 static volatile sig_atomic_t work_signal;  /* the first one; 0: none */
+static volatile uint64_t ended_ns;  /* when a signal ended what is recorded; 0: not yet */
 
 static void fill_end_set(sigset_t *set)
 {
@@ -23,6 +29,23 @@ static void fill_end_set(sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+}
+
+static bool is_end(uint32_t signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
+
+void signals_note_end(void)
+{
+	if (!ended_ns)
+		ended_ns = clock_monotonic_ns();
+}
+
+/* Does a signal that comes now belong to one that came before? */
+static bool is_same(void)
+{
+	return ended_ns && clock_monotonic_ns() - ended_ns < SAME_NS;
 }
 
 int signals_open(struct signals *s, int extra, struct err *e)
@@ -74,14 +97,22 @@ int signals_next(struct signals *s, bool *ret_from_terminal)
 	if (read(s->fd, &info, sizeof(info)) != sizeof(info))
 		return 0;
 	*ret_from_terminal = info.ssi_code == SI_KERNEL;
+	if (is_end(info.ssi_signo))
+		signals_note_end();
 	return (int)info.ssi_signo;
 }
 
-static void end_at_once(int signal)
+static void end_now(int signal)
 {
 	for (size_t i = 0; i < n_abort_files; i++)
 		outfile_unlink_unfinished(abort_file[i]);
 	_exit(128 + signal);
+}
+
+static void end_at_once(int signal)
+{
+	if (!is_same())
+		end_now(signal);
 }
 
 /* Ignored signals stay ignored. */
@@ -110,11 +141,14 @@ static void end_work(int signal)
 {
 	if (!work_signal && signal != SIGALRM) {
 		work_signal = signal;
+		signals_note_end();
 		alarm(WORK_SECONDS);
 		return;
 	}
+	if (signal != SIGALRM && is_same())
+		return;
 	work_cleanup();
-	end_at_once(work_signal);
+	end_now(work_signal);
 }
 
 void signals_work_begin(const struct outfile *const *unfinished, void (*cleanup)(void))

@@ -4,7 +4,8 @@
 /*
  * The signals of a recording.  While it runs, SIGINT, SIGTERM, SIGHUP and SIGCHLD arrive through a
  * descriptor.  While the profile is written, a further SIGINT, SIGTERM or SIGHUP removes the
- * unfinished files and ends the program at once.
+ * unfinished files and ends the program at once, unless it comes within a tenth of a second of the
+ * first one: timeout(1) sends each signal twice.
  */
 
 #include <signal.h>
@@ -31,6 +32,9 @@ int signals_open_service(bool has_children, struct err *e);
 /* Takes a pending signal and returns its number; 0: none.  *ret_from_terminal: the terminal sent it
  * to the whole foreground process group. */
 int signals_next(struct signals *s, bool *ret_from_terminal);
+
+/* A signal has ended what is recorded.  May be called by its handler. */
+void signals_note_end(void);
 
 /* From now on a signal removes these files and ends the program.  Borrowed until the next call. */
 void signals_abort_on(const struct outfile *const *unfinished, size_t n);

@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/nofile.h"
 #include "cmd/outputs.h"
+#include "cmd/signals.h"
 #include "cmd/snapshot/snapshot-fold.h"
 #include "cmd/snapshot/snapshot-go.h"
 #include "cmd/snapshot/snapshot-json.h"
@@ -36,6 +37,7 @@ static void on_interrupt(int signal)
 {
 	(void)signal;
 	is_interrupted = 1;
+	signals_note_end();
 }
 
 /* SIGINT between two snapshots ends the series, and everything seen until then is shown. */
@@ -51,7 +53,10 @@ static void sleep_until(uint64_t end_ns)
 	};
 	sigaction(SIGINT, &catch, &before);
 	nanosleep(&t, NULL);
-	sigaction(SIGINT, &before, NULL);
+	if (is_interrupted)
+		signals_abort_on(NULL, 0);
+	else
+		sigaction(SIGINT, &before, NULL);
 }
 
 static int take_all(struct shot *s, struct err *e)

@@ -73,15 +73,17 @@ static void wait_for_end(struct counting *c, uint64_t end_ns)
 }
 
 /* If the command still runs, passes on the signal that ended the counting (unless the terminal has
- * sent it already), and waits for its end. */
+ * sent it already), and waits for its end.  A signal during this wait ends the program. */
 static void await_command(struct counting *c)
 {
 	struct launch *l = &c->launch;
 	if (!l->pid || l->ended || l->go_fd >= 0)
 		return;
+	signals_abort_on(NULL, 0);
 	if (c->ended_by && !c->from_terminal)
 		kill(l->pid, c->ended_by);
 	launch_reap(l, true);
+	signals_hold();
 }
 
 /* Counts from the start of the command, or from now on, to the end. */

@@ -142,6 +142,32 @@ if is_root; then
 	is $? 1 'whole CPUs are not for ordinary users'
 fi
 
+# ---- signals ----------------------------------------------------------------------------------
+
+# A command that ignores signals; what the test prevents takes a minute.
+signalled() {
+	"$PYTHON" - "$CPROF" "$@" <<'PYTHON'
+import signal, subprocess, sys, time
+options, n = sys.argv[3:], int(sys.argv[2])
+p = subprocess.Popen([sys.argv[1], "stat", "-e", "cpu-clock", *options, "--", "sh", "-c",
+                      "trap '' INT TERM; echo; exec sleep 60 >&-"],
+                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+p.stdout.readline()
+time.sleep(0.3)
+for _ in range(n):
+    p.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+try:
+    status = p.wait(timeout=20)
+except subprocess.TimeoutExpired:
+    p.kill()
+    sys.exit("it did not end")
+sys.exit(status != 143)
+PYTHON
+}
+check 'a command that ignores signals: a second one ends cprof' signalled 2
+check 'a command that goes on after --duration: a signal ends cprof' signalled 1 --duration 0.1
+
 # ---- requests ---------------------------------------------------------------------------------
 
 wrong() {

@@ -64,6 +64,7 @@ for n in 1 2 3; do
 	start_cprof record -e cpu-clock -F 20000 -o twice.pb.gz -p "$target"
 	let_use "$target" 100
 	kill -INT "$cprof_pid"
+	sleep 0.15
 	kill -INT "$cprof_pid" 2>/dev/null
 	end_cprof
 	if [ -e twice.pb.gz ]; then
@@ -75,6 +76,26 @@ for n in 1 2 3; do
 	rm -f twice.pb.gz
 	no_files "two SIGINT, run $n: no partial file"
 done
+
+# timeout(1) signals its child, and then the process group.
+timeouts() {
+	for number in INT TERM; do
+		n_written=0
+		for n in 1 2 3 4 5 6 7 8; do
+			timeout -s $number 0.3 "$CPROF" record -q -e cpu-clock -F 20000 -o t.pb.gz -p "$target"
+			[ -e t.pb.gz ] && n_written=$((n_written + 1))
+			rm -f t.pb.gz
+		done
+		is $n_written 8 "timeout -s $number: the profile is complete each time"
+	done
+	n_written=0
+	for n in 1 2 3 4 5 6 7 8; do
+		timeout -s INT 0.3 "$CPROF" snapshot --repeat 100 --every 20ms -p "$target" >shown.keep
+		[ -s shown.keep ] && n_written=$((n_written + 1))
+	done
+	is $n_written 8 'timeout -s INT: the snapshots are shown each time'
+}
+attempts 3 timeouts
 # lasts SECONDS COMMAND...: at least this long. A busy machine takes longer.
 lasts() {
 	"$PYTHON" - "$@" <<'END'

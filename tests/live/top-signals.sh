@@ -14,7 +14,7 @@ ends() {
 	shift
 	for ends_signal; do
 		kill "-$ends_signal" "$cprof_pid"
-		sleep 0.1
+		sleep 0.3  # sooner ones belong to the first
 	done
 	if wait_for 8 ended "$cprof_pid"; then
 		pass "$ends_name"
