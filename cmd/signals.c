@@ -12,8 +12,8 @@
 
 #define WORK_SECONDS 2
 
-/* Signals this soon after the one that ends the recording belong to it: timeout(1) signals its child
- * and then its process group. */
+/* Signals this soon after the one that ends the recording belong to it: timeout(1) signals its
+ * child and then its process group. */
 #define SAME_NS UINT64_C(100000000)
 
 /* For the handlers, which take no argument. */

@@ -197,8 +197,8 @@ static void test_counts(void)
 	       (unsigned long long)seen.n_faults, (unsigned long long)n_touched,
 	       (unsigned long long)n_faults);
 	double part = (double)seen.clock_ns / (double)threads_ns;
-	/* Threads do not count what their creation and their end take, which is more while they have
-	 * two sets of events. */
+	/* Threads do not count what their creation and their end take, which is more while they
+	 * have two sets of events. */
 	tap_ok(part > 0.85 && part < 1.15, "%.1f %% of the time of short threads is sampled",
 	       part * 100);
 	tap_ok(seen.n_of_target > 0 && seen.n_wrong == 0, "events of threads say whose they are");
