@@ -72,6 +72,22 @@ else
 fi
 rm -f x.pb.gz
 
+# All its time is spent in the kernel, and only user code is sampled.
+reads_only='dd if=/dev/urandom of=/dev/null bs=8M count=16 status=none'
+# shellcheck disable=SC2086
+run "$CPROF" record -q -F 200 -e cpu-clock:u -o x.pb.gz -- $reads_only
+like err 'though the target used' 'a command that only reads: no sample of user code'
+like err 'only user code or only kernel code was sampled' 'and the reason is not its timers'
+if is_root; then
+	mkdir -m 777 any.keep
+	# shellcheck disable=SC2086
+	run as_nobody "$CPROF" record -q -F 200 -e cpu-clock -o any.keep/x.pb.gz -- $reads_only
+	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 1 ]; then
+		like err 'only its user code was sampled' 'and so for a user who may not sample the kernel'
+	fi
+fi
+rm -f x.pb.gz
+
 # the output
 refused 1 "nowhere.*no such file" 'the folder of the output is missing' \
 	record -e cpu-clock -o nowhere/x.pb.gz -- "$PROG/spin" 1 10

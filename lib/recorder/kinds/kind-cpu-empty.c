@@ -8,6 +8,7 @@
 #include "base/host.h"
 #include "base/units.h"
 #include "proc/targetcheck.h"
+#include "recorder/coverage.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -90,6 +91,28 @@ static int explain_removed(const struct kind_session *k, const struct cprof_even
 	return -ENODATA;
 }
 
+/* The target used CPU time, but there is no sample. */
+static void hint_unseen(const struct kind_session *k, const struct cprof_stats *st,
+			const struct cprof_event_stats *ev, uint64_t period_ns, struct err *e)
+{
+	char period[UNITS_TEXT_MAX];
+	if (ev->given_up_kernel)
+		err_hint(e, "only its user code was sampled, and it may have spent its time in the "
+			    "kernel: sampling that needs CAP_PERFMON or "
+			    "kernel.perf_event_paranoid=1");
+	else if (coverage_is_one_side(k->config, ev->name, false))
+		err_hint(e, "only user code or only kernel code was sampled, and it may have spent "
+			    "its time in the other one");
+	else if (st->scope == CPROF_SCOPE_TASK)
+		err_hint(e, "with --scope task each thread has its own timer on each CPU, so a "
+			    "thread that used less than %s there has no sample\n"
+			    "record longer, sample faster (-F), or instead of --scope task use "
+			    "--scope cpu (CAP_PERFMON or root)",
+			 units_duration_text(period_ns, period));
+	else
+		err_hint(e, "record longer, or sample faster (-F)");
+}
+
 static int explain_clock(const struct kind_session *k, const struct cprof_stats *st,
 			 const struct cprof_event_stats *ev, struct err *e)
 {
@@ -117,14 +140,7 @@ static int explain_clock(const struct kind_session *k, const struct cprof_stats 
 	} else {
 		err_set(e, ENODATA, "there is no sample of '%s', though the target used %s of CPU "
 			"time", ev->name, units_duration_text(st->cpu_used_ns, used));
-		if (st->scope == CPROF_SCOPE_TASK)
-			err_hint(e, "with --scope task each thread has its own timer on each CPU, "
-				    "so a thread that used less than %s there has no sample\n"
-				    "record longer, sample faster (-F), or instead of --scope "
-				    "task use --scope cpu (CAP_PERFMON or root)",
-				 units_duration_text(period_ns, period));
-		else
-			err_hint(e, "was all of it user code or kernel code? see --user, --kernel");
+		hint_unseen(k, st, ev, period_ns, e);
 	}
 	return -ENODATA;
 }
