@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mapguard.h"
+#include "cmd/signalwatch.h"
 #include "proto/outfile.h"
 
 #include <errno.h>
@@ -11,6 +12,9 @@
 #include <unistd.h>
 
 #define WORK_SECONDS 2
+
+/* What the removal of files may take on a file system that does not answer. */
+#define REMOVAL_SECONDS 1
 
 /* Signals this soon after the one that ends the recording belong to it: timeout(1) signals its
  * child and then its process group. */
@@ -48,6 +52,26 @@ static bool is_same(void)
 	return ended_ns && clock_monotonic_ns() - ended_ns < SAME_NS;
 }
 
+static void end_now(int signal)
+{
+	for (size_t i = 0; i < n_abort_files; i++)
+		outfile_unlink_unfinished(abort_file[i]);
+	_exit(128 + signal);
+}
+
+/* In another thread, because the main one waits in the kernel. */
+static void end_stuck(int signal)
+{
+	static const struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigset_t set;
+	sigaction(SIGALRM, &plain, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	alarm(REMOVAL_SECONDS);
+	end_now(signal);
+}
+
 int signals_open(struct signals *s, int extra, struct err *e)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
@@ -64,6 +88,7 @@ int signals_open(struct signals *s, int extra, struct err *e)
 	if (extra)
 		sigaddset(&set, extra);
 	sigprocmask(SIG_BLOCK, &set, &s->before);
+	signalwatch_start(end_stuck);
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd >= 0)
 		return 0;
@@ -102,13 +127,6 @@ int signals_next(struct signals *s, bool *ret_from_terminal)
 	return (int)info.ssi_signo;
 }
 
-static void end_now(int signal)
-{
-	for (size_t i = 0; i < n_abort_files; i++)
-		outfile_unlink_unfinished(abort_file[i]);
-	_exit(128 + signal);
-}
-
 static void end_at_once(int signal)
 {
 	if (!is_same())
@@ -120,6 +138,7 @@ static void unblock_with(void (*handler)(int signal))
 {
 	sigset_t set;
 	struct sigaction end = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	signalwatch_start(end_stuck);
 	fill_end_set(&set);
 	for (int signal = 1; signal < NSIG; signal++) {
 		struct sigaction now;

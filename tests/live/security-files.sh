@@ -246,6 +246,28 @@ if mount_fs "$PROG/spin" slow; then
 	rm -f "$dwo"
 	unstick
 
+	# No handler runs while the program waits there, so another thread has to end it.  A server that
+	# has read the request could not even be escaped by SIGKILL.
+	# gives_up NAME COMMAND...
+	gives_up() {
+		mount_fs "$PROG/spin"
+		kill -STOP "$stuck_pid"
+		gives_up_name=$1
+		shift
+		for signal in INT TERM; do
+			env --default-signal=INT,TERM "$@" >out 2>err &
+			signalled=$!
+			sleep 0.6
+			kill -$signal "$signalled"
+			check "$gives_up_name: SIG$signal ends it" wait_for 8 ended "$signalled"
+			ended "$signalled" || kill -KILL "$signalled"
+		done
+		unstick
+	}
+	gives_up 'an output there' "$CPROF" record -q -o fs/p.pb.gz -- "$PROG/spin" 3 1000
+	gives_up 'a cache there' env XDG_CACHE_HOME="$T/fs/cache" \
+		"$CPROF" record -q -o p.pb.gz -- "$PROG/spin" 3 1000
+
 	mount_fs "$PROG/spin"
 	start_map file
 	if mount --bind fs/file "/tmp/perf-$target.map"; then
