@@ -15,10 +15,10 @@ record fp --scope task --call-graph fp -e cycles:u -c 100003 -- ./work 100
 record attach --scope task -e cycles:u -c 100003 -p $!
 record sides --scope task -e cycles -c 20011 -- ./work 100
 
-record threads --scope task -e cycles:u -c 10007 -- ./work 40 3
-record children --scope task -e cycles:u -c 10007 -- ./work 40 0 3
+record threads --scope task --ring-size 64M -e cycles:u -c 10007 -- ./work 40 3
+record children --scope task --ring-size 64M -e cycles:u -c 10007 -- ./work 40 0 3
 ./work 40 3 0 500 >/dev/null &
-record attach-threads --scope task -e cycles:u -c 10007 -p $!
+record attach-threads --scope task --ring-size 64M -e cycles:u -c 10007 -p $!
 
 record cpu --scope cpu --no-bpf -e cycles:u -c 10007 -- ./work 100
 record rate --scope task -e cycles:u -F 997 -- ./work 100
