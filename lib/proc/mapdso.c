@@ -27,8 +27,6 @@
 #include <unistd.h>
 
 #define DELETED " (deleted)"
-/* How many files are closed at once when there is no descriptor left. */
-#define SHED_AT_ONCE 8
 
 static bool starts_with(const char *s, const char *prefix)
 {
@@ -257,7 +255,7 @@ static void open_elsewhere(struct mapdso *x, struct dso *d, const char *filename
 		return;
 	CLEANUP_FREE char *path = NULL;
 	int fd = x->open_file(x->open_ctx, d, filename, &path);
-	if (foreign_lacks_descriptor(fd) && dsokeep_shed(&x->dsos->keep, SHED_AT_ONCE))
+	if (foreign_lacks_descriptor(fd) && dsokeep_shed(&x->dsos->keep, DSOKEEP_SHED_AT_ONCE))
 		fd = x->open_file(x->open_ctx, d, filename, &path);
 	if (fd >= 0)
 		set_file(x, d, fd, path, (struct origin){ 0 });
@@ -316,7 +314,7 @@ void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, 
 				.min = d->key.min, .ino = d->key.ino, .filename = filename };
 	CLEANUP_FREE char *path = NULL;
 	int fd = dsofile_open(x->host, &want, &path);
-	if (foreign_lacks_descriptor(fd) && dsokeep_shed(&x->dsos->keep, SHED_AT_ONCE))
+	if (foreign_lacks_descriptor(fd) && dsokeep_shed(&x->dsos->keep, DSOKEEP_SHED_AT_ONCE))
 		fd = dsofile_open(x->host, &want, &path);
 	if (fd < 0) {
 		d->open_errno = -fd;

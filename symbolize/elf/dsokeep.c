@@ -14,9 +14,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* How many files are closed at once when there is no descriptor left. */
-#define SHED_AT_ONCE 8
-
 int dsokeep_init(struct dsokeep *k)
 {
 	*k = (struct dsokeep){ 0 };
@@ -125,7 +122,7 @@ static int reopen(struct dsokeep_file *f)
 	if (f->is_lost || !k->reopen)
 		return -EMFILE;
 	int fd = k->reopen(k->ctx, f->dso, f->origin);
-	if (foreign_lacks_descriptor(fd) && shed(k, SHED_AT_ONCE, f))
+	if (foreign_lacks_descriptor(fd) && shed(k, DSOKEEP_SHED_AT_ONCE, f))
 		fd = k->reopen(k->ctx, f->dso, f->origin);
 	if (fd < 0) {
 		/* Descriptors may be free again later; a file that has gone does not come back. */
@@ -178,7 +175,7 @@ int dsokeep_dup(const struct dso *d)
 	if (fd < 0)
 		return fd;
 	int r = duplicate(fd);
-	if (foreign_lacks_descriptor(r) && d->kept && dsokeep_shed(d->kept->keep, SHED_AT_ONCE))
+	if (foreign_lacks_descriptor(r) && d->kept && dsokeep_shed(d->kept->keep, DSOKEEP_SHED_AT_ONCE))
 		r = duplicate(fd);
 	dsokeep_release(d);
 	return r;

@@ -45,6 +45,9 @@ int dsokeep_add(struct dsokeep *k, struct dso *d, void *origin);
 /* Takes d out of the set and closes its file.  Does nothing if d is in none. */
 void dsokeep_remove(struct dso *d);
 
+/* How many files are closed at once when no descriptor is left. */
+#define DSOKEEP_SHED_AT_ONCE 8
+
 /* Closes up to n files that nobody holds, the least recently used first; returns how many.  Helps
  * after EMFILE. */
 size_t dsokeep_shed(struct dsokeep *k, size_t n);

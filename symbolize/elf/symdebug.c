@@ -110,6 +110,8 @@ static int open_below(const struct symdebug_place *where, enum root root, const 
 	if (want.dir_fd <= 0)
 		return -ENOENT;
 	int fd = foreign_open(where->host->foreign, &want, NULL);
+	if (foreign_lacks_descriptor(fd) && where->keep && dsokeep_shed(where->keep, DSOKEEP_SHED_AT_ONCE))
+		fd = foreign_open(where->host->foreign, &want, NULL);
 	if (where->unread) {
 		where->unread->n_lost += foreign_is_lost(fd);
 		where->unread->n_no_descriptor += foreign_lacks_descriptor(fd);

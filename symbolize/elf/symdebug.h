@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct dso;
+struct dsokeep;
 struct host;
 
 /* Files that were not read although they may exist. */
@@ -32,6 +33,7 @@ struct symdebug_place {
 	const char *cache_dir;          /* for indexes of compressed sections; NULL: none */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC, for one DSO; 0: none */
 	struct symdebug_unread *unread; /* added to; may be NULL */
+	struct dsokeep *keep;           /* closes files when descriptors are short; NULL: none */
 };
 
 /* Is the time for this DSO used up? */

@@ -173,6 +173,7 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 		.host = b->o->host, .dirs = b->o->debug_dirs, .root_fd = b->d->root_fd,
 		.fetched_fd = b->o->fetched_fd, .fetched_path = b->o->fetched_path,
 		.deadline_ns = symbolizer_deadline(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
+		.keep = b->d->kept ? b->d->kept->keep : NULL,
 	};
 	struct symelf *elf = NULL;
 	char lack[1024] = "";

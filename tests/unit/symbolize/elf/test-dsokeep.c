@@ -1,8 +1,10 @@
 /* Which files stay open, when they are opened again, and what is lost. */
 
+#include "base/host.h"
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/elf/dsokeep.h"
+#include "symbolize/elf/symdebug.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -124,6 +126,32 @@ static void test_dup(struct dso_table *t, struct dso **d)
 	close(top);
 }
 
+static void test_debug_file(struct dso_table *t, struct dso **d)
+{
+	struct host host;
+	struct rlimit limit, few;
+	struct symdebug_unread unread = { 0 };
+	if (host_open(&host, NULL, NULL, NULL, NULL) < 0)
+		abort();
+	struct symdebug_place where = { .host = &host, .unread = &unread };
+	dsokeep_release((dsokeep_hold(d[0]), d[0]));
+	dsokeep_release((dsokeep_hold(d[1]), d[1]));
+	int top = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	few = (struct rlimit){ (rlim_t)top + 1, limit.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &few);
+	tap_int(symdebug_open_file(&where, "/etc/passwd"), -ENOENT,
+		"a debug file is not opened when no descriptor is free");
+	tap_int(unread.n_no_descriptor, 1, "which is counted");
+	where.keep = &t->keep;
+	int fd = symdebug_open_file(&where, "/etc/passwd");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	tap_ok(fd >= 0 && unread.n_no_descriptor == 1, "unless others may be closed for it");
+	close(fd);
+	close(top);
+	host_close(&host);
+}
+
 /* Call frame information is read in pieces, when it is needed. */
 static void test_cfi(struct dso_table *t, struct dso *d)
 {
@@ -174,6 +202,7 @@ int main(void)
 	test_holds(&t, d);
 	test_loss(&t, d);
 	test_dup(&t, d);
+	test_debug_file(&t, d);
 	test_cfi(&t, d[1]);
 
 	dso_close_file(d[0]);
