@@ -55,7 +55,7 @@ static unsigned count_idle_cpus(const struct host *h)
 	if (sched_getaffinity(0, sizeof(ours), &ours) < 0)
 		return 0;
 	unsigned n_cpus = (unsigned)CPU_COUNT(&ours), n_wanted = THREADS_MAX - 1;
-	unsigned n_runnable = idlecpus_runnable(h, n_cpus > n_wanted ? n_cpus - n_wanted : 1);
+	unsigned n_runnable = idlecpus_runnable(h, n_cpus > n_wanted ? n_cpus - n_wanted : 1, 0);
 	return n_runnable && n_runnable < n_cpus ? n_cpus - n_runnable : 0;
 }
 

@@ -20,10 +20,12 @@ static unsigned look(const struct host *h)
 	return sscanf(text, "%*s %*s %*s %u/", &n) == 1 ? n : 0;
 }
 
-unsigned idlecpus_runnable(const struct host *h, unsigned enough)
+unsigned idlecpus_runnable(const struct host *h, unsigned enough, unsigned pause_us)
 {
 	unsigned least = look(h);
 	for (unsigned i = 1; i < LOOKS_MAX && least > enough; i++) {
+		if (pause_us)
+			usleep(pause_us);
 		unsigned n = look(h);
 		if (n < least)
 			least = n;

@@ -11,6 +11,8 @@
 /* Each costs some 10 us. */
 #define THREADS_MAX 256
 #define STAT_BYTES_MAX 1024
+/* Threads of the kernel run for some ten microseconds at a time. */
+#define LOOK_US 200
 
 void keepoff_begin(struct keepoff *k, const struct host *h)
 {
@@ -21,7 +23,7 @@ void keepoff_begin(struct keepoff *k, const struct host *h)
 	    sched_getaffinity(0, sizeof(k->before), &k->before) < 0)
 		return;
 	unsigned n_cpus = (unsigned)CPU_COUNT(&k->before);
-	unsigned n_runnable = idlecpus_runnable(h, n_cpus);
+	unsigned n_runnable = idlecpus_runnable(h, n_cpus, LOOK_US);
 	if (n_cpus < 2 || !n_runnable || n_runnable > n_cpus)
 		return;
 	cpu_set_t here;
