@@ -255,7 +255,7 @@ static void open_elsewhere(struct mapdso *x, struct dso *d, const char *filename
 		return;
 	CLEANUP_FREE char *path = NULL;
 	int fd = x->open_file(x->open_ctx, d, filename, &path);
-	if (foreign_lacks_descriptor(fd) && dsokeep_shed(&x->dsos->keep, DSOKEEP_SHED_AT_ONCE))
+	if (dsokeep_makes_room(&x->dsos->keep, fd))
 		fd = x->open_file(x->open_ctx, d, filename, &path);
 	if (fd >= 0)
 		set_file(x, d, fd, path, (struct origin){ 0 });
@@ -314,7 +314,7 @@ void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, 
 				.min = d->key.min, .ino = d->key.ino, .filename = filename };
 	CLEANUP_FREE char *path = NULL;
 	int fd = dsofile_open(x->host, &want, &path);
-	if (foreign_lacks_descriptor(fd) && dsokeep_shed(&x->dsos->keep, DSOKEEP_SHED_AT_ONCE))
+	if (dsokeep_makes_room(&x->dsos->keep, fd))
 		fd = dsofile_open(x->host, &want, &path);
 	if (fd < 0) {
 		d->open_errno = -fd;

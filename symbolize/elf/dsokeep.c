@@ -14,6 +14,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* How many files are closed at once when no descriptor is left. */
+#define SHED_AT_ONCE 8
+
 int dsokeep_init(struct dsokeep *k)
 {
 	*k = (struct dsokeep){ 0 };
@@ -111,6 +114,11 @@ size_t dsokeep_shed(struct dsokeep *k, size_t n)
 	return n_closed;
 }
 
+bool dsokeep_makes_room(struct dsokeep *k, int result)
+{
+	return k && foreign_lacks_descriptor(result) && dsokeep_shed(k, SHED_AT_ONCE);
+}
+
 bool dsokeep_has_file(const struct dso *d)
 {
 	return d->kept || d->fd >= 0;
@@ -122,7 +130,7 @@ static int reopen(struct dsokeep_file *f)
 	if (f->is_lost || !k->reopen)
 		return -EMFILE;
 	int fd = k->reopen(k->ctx, f->dso, f->origin);
-	if (foreign_lacks_descriptor(fd) && shed(k, DSOKEEP_SHED_AT_ONCE, f))
+	if (foreign_lacks_descriptor(fd) && shed(k, SHED_AT_ONCE, f))
 		fd = k->reopen(k->ctx, f->dso, f->origin);
 	if (fd < 0) {
 		/* Descriptors may be free again later; a file that has gone does not come back. */
@@ -175,7 +183,7 @@ int dsokeep_dup(const struct dso *d)
 	if (fd < 0)
 		return fd;
 	int r = duplicate(fd);
-	if (foreign_lacks_descriptor(r) && d->kept && dsokeep_shed(d->kept->keep, DSOKEEP_SHED_AT_ONCE))
+	if (dsokeep_makes_room(d->kept ? d->kept->keep : NULL, r))
 		r = duplicate(fd);
 	dsokeep_release(d);
 	return r;

@@ -45,12 +45,12 @@ int dsokeep_add(struct dsokeep *k, struct dso *d, void *origin);
 /* Takes d out of the set and closes its file.  Does nothing if d is in none. */
 void dsokeep_remove(struct dso *d);
 
-/* How many files are closed at once when no descriptor is left. */
-#define DSOKEEP_SHED_AT_ONCE 8
-
-/* Closes up to n files that nobody holds, the least recently used first; returns how many.  Helps
- * after EMFILE. */
+/* Closes up to n files that nobody holds, the least recently used first; returns how many. */
 size_t dsokeep_shed(struct dsokeep *k, size_t n);
+
+/* Did an open fail for lack of descriptors (its result says so: foreign_lacks_descriptor), and has
+ * this closed files, so that it may be tried again?  k may be NULL. */
+bool dsokeep_makes_room(struct dsokeep *k, int result);
 
 /* Has d a file, which may be closed now? */
 bool dsokeep_has_file(const struct dso *d);

@@ -110,7 +110,7 @@ static int open_below(const struct symdebug_place *where, enum root root, const 
 	if (want.dir_fd <= 0)
 		return -ENOENT;
 	int fd = foreign_open(where->host->foreign, &want, NULL);
-	if (foreign_lacks_descriptor(fd) && where->keep && dsokeep_shed(where->keep, DSOKEEP_SHED_AT_ONCE))
+	if (dsokeep_makes_room(where->keep, fd))
 		fd = foreign_open(where->host->foreign, &want, NULL);
 	if (where->unread) {
 		where->unread->n_lost += foreign_is_lost(fd);
