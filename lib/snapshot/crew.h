@@ -27,7 +27,7 @@ struct crew {
 	uint32_t n_readers;
 	void (*on_reader)(void *ctx, bool begins);
 	void *on_reader_ctx;
-	const struct keepoff *keepoff;  /* for all but the caller's thread; NULL */
+	struct keepoff *keepoff;        /* for all but the caller's thread; NULL */
 	/* Private. */
 	unsigned version[CREW_THREADS_MAX];     /* keepoff_help, of each thread */
 	const struct host *host;

@@ -2,23 +2,127 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "base/remotemem.h"
 #include "snapshot/idlecpus.h"
 #include "snapshot/threadtext.h"
 #include "source/synth.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 /* Each costs some 10 us. */
 #define THREADS_MAX 256
 #define STAT_BYTES_MAX 1024
 /* Threads of the kernel run for some ten microseconds at a time. */
 #define LOOK_US 200
+#define WATCH_MS 1
+#define WAIT_NS 100000u
+
+static void set_rest(struct keepoff *k, const cpu_set_t *used)
+{
+	cpu_set_t shared;
+	CPU_AND(&shared, &k->before, used);
+	CPU_XOR(&k->rest, &k->before, &shared);
+	if (!CPU_COUNT(&k->rest))
+		k->rest = k->before;
+	sched_setaffinity(k->owner, sizeof(k->rest), &k->rest);
+	k->version++;
+}
+
+/* ---- the thread that watches ---------------------------------------------------------------- */
+
+/* How long the owner has waited for a CPU since it began: the second number of schedstat. */
+static bool read_wait(const struct keepoff *k, unsigned long long *ret)
+{
+	char text[128];
+	ssize_t n = pread(k->schedstat_fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	return sscanf(text, "%*u %llu", ret) == 1;
+}
+
+static void add_cpu_of(const struct keepoff *k, const struct keepoff_thread *t, cpu_set_t *used)
+{
+	char text[STAT_BYTES_MAX];
+	struct threadtext_stat stat;
+	CLEANUP_CLOSE int fd = host_open_file(k->host, HOST_PROC, O_RDONLY, "%u/task/%u/stat",
+					      t->pid, t->tid);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	if (threadtext_stat(text, &stat) && stat.state == 'R' && stat.cpu < CPU_SETSIZE)
+		CPU_SET(stat.cpu, used);
+}
+
+/* The owner has waited, so something else runs on its CPU. */
+static void look_again(struct keepoff *k)
+{
+	cpu_set_t used;
+	CPU_ZERO(&used);
+	for (unsigned i = 0; i < k->n_watched; i++)
+		add_cpu_of(k, &k->watched[i], &used);
+	/* where targets run is not known yet, but one of them may run here */
+	if (!k->n_watched && k->version == 1)
+		used = k->here;
+	else if (!k->n_watched)
+		return;
+	set_rest(k, &used);
+}
+
+static void *watch(void *arg)
+{
+	struct keepoff *k = arg;
+	struct pollfd end = { .fd = k->end_fd, .events = POLLIN };
+	unsigned long long before = 0, now;
+	read_wait(k, &before);
+	while (poll(&end, 1, WATCH_MS) == 0) {
+		if (!read_wait(k, &now) || now - before < WAIT_NS)
+			continue;
+		before = now;
+		pthread_mutex_lock(&k->lock);
+		look_again(k);
+		pthread_mutex_unlock(&k->lock);
+	}
+	return NULL;
+}
+
+static void start_watch(struct keepoff *k)
+{
+	char path[64];
+	sigset_t all, before;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", k->owner);
+	k->schedstat_fd = open(path, O_RDONLY | O_CLOEXEC);
+	k->end_fd = eventfd(0, EFD_CLOEXEC);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	k->is_watched = k->schedstat_fd >= 0 && k->end_fd >= 0 &&
+			pthread_create(&k->watch, NULL, watch, k) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void end_watch(struct keepoff *k)
+{
+	if (k->is_watched) {
+		eventfd_write(k->end_fd, 1);
+		pthread_join(k->watch, NULL);
+	}
+	if (k->schedstat_fd >= 0)
+		close(k->schedstat_fd);
+	if (k->end_fd >= 0)
+		close(k->end_fd);
+	k->is_watched = false;
+}
+
+/* ---- the owner ------------------------------------------------------------------------------ */
 
 void keepoff_begin(struct keepoff *k, const struct host *h)
 {
 	keepoff_end(k);
 	int cpu = sched_getcpu();
-	*k = (struct keepoff){ .host = h };
+	*k = (struct keepoff){ .host = h, .owner = gettid(), .end_fd = -1, .schedstat_fd = -1,
+			       .lock = PTHREAD_MUTEX_INITIALIZER };
 	if (cpu < 0 || cpu >= CPU_SETSIZE ||
 	    sched_getaffinity(0, sizeof(k->before), &k->before) < 0)
 		return;
@@ -26,12 +130,13 @@ void keepoff_begin(struct keepoff *k, const struct host *h)
 	unsigned n_runnable = idlecpus_runnable(h, n_cpus, LOOK_US);
 	if (n_cpus < 2 || !n_runnable || n_runnable > n_cpus)
 		return;
-	cpu_set_t here;
-	CPU_ZERO(&here);
-	CPU_SET(cpu, &here);
+	CPU_ZERO(&k->here);
+	CPU_SET(cpu, &k->here);
 	k->rest = k->before;
 	k->version = 1;
-	k->is_on = sched_setaffinity(0, sizeof(here), &here) == 0;
+	k->is_on = sched_setaffinity(0, sizeof(k->here), &k->here) == 0;
+	if (k->is_on)
+		start_watch(k);
 }
 
 void keepoff_add(struct keepoff *k, uint32_t cpu)
@@ -40,44 +145,57 @@ void keepoff_add(struct keepoff *k, uint32_t cpu)
 		CPU_SET(cpu, &k->used);
 }
 
+void keepoff_watch(struct keepoff *k, uint32_t pid, uint32_t tid)
+{
+	pthread_mutex_lock(&k->lock);
+	if (k->n_watched < KEEPOFF_WATCHED_MAX)
+		k->watched[k->n_watched++] = (struct keepoff_thread){ pid, tid };
+	pthread_mutex_unlock(&k->lock);
+}
+
 void keepoff_add_process(struct keepoff *k, uint32_t pid)
 {
 	CLEANUP_FREE pid_t *tids = NULL;
 	int n = k->is_on ? synth_list(k->host, (pid_t)pid, &tids) : 0;
+	bool is_direct = n > 0 && remotemem_is_direct(k->host->memory, pid);
 	for (int i = 0; i < n && i < THREADS_MAX; i++) {
 		char text[STAT_BYTES_MAX], path[48];
 		struct threadtext_stat stat;
 		snprintf(path, sizeof(path), "task/%d/stat", tids[i]);
 		if (host_read_process_line(k->host, pid, path, text, sizeof(text)) > 0 &&
-		    threadtext_stat(text, &stat) && stat.state == 'R')
+		    threadtext_stat(text, &stat) && stat.state == 'R') {
 			keepoff_add(k, stat.cpu);
+			if (is_direct)
+				keepoff_watch(k, pid, (uint32_t)tids[i]);
+		}
 	}
 }
 
 void keepoff_apply(struct keepoff *k)
 {
-	cpu_set_t shared;
 	if (!k->is_on)
 		return;
-	CPU_AND(&shared, &k->before, &k->used);
-	CPU_XOR(&k->rest, &k->before, &shared);
-	if (!CPU_COUNT(&k->rest))
-		k->rest = k->before;
-	sched_setaffinity(0, sizeof(k->rest), &k->rest);
-	k->version++;
+	pthread_mutex_lock(&k->lock);
+	set_rest(k, &k->used);
+	pthread_mutex_unlock(&k->lock);
 }
 
-void keepoff_help(const struct keepoff *k, unsigned *version)
+void keepoff_help(struct keepoff *k, unsigned *version)
 {
-	if (*version == k->version)
-		return;
-	sched_setaffinity(0, sizeof(k->rest), &k->rest);
+	pthread_mutex_lock(&k->lock);
+	cpu_set_t rest = k->rest;
+	bool is_new = *version != k->version;
 	*version = k->version;
+	pthread_mutex_unlock(&k->lock);
+	if (is_new)
+		sched_setaffinity(0, sizeof(rest), &rest);
 }
 
 void keepoff_end(struct keepoff *k)
 {
-	if (k->is_on)
-		sched_setaffinity(0, sizeof(k->before), &k->before);
+	if (!k->is_on)
+		return;
+	end_watch(k);
+	sched_setaffinity(k->owner, sizeof(k->before), &k->before);
 	k->is_on = false;
 }

@@ -83,8 +83,13 @@ void threadscan_leave_cpus(struct threadscan *s)
 		return;
 	for (size_t i = 0; i < s->threads.n && n < RUNNING_MAX; i++)
 		if (s->threads.v[i].look == THREADSCAN_RUNNING && ++n &&
-		    read_stat(s, &s->threads.v[i], &stat) == 0 && stat.state == 'R')
+		    read_stat(s, &s->threads.v[i], &stat) == 0 && stat.state == 'R') {
+			const struct threadscan_process *p =
+				&s->processes.v[s->threads.v[i].process];
 			keepoff_add(s->keepoff, stat.cpu);
+			if (p->is_direct)
+				keepoff_watch(s->keepoff, p->pid, s->threads.v[i].tid);
+		}
 	keepoff_apply(s->keepoff);
 }
 

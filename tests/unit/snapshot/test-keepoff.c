@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static cpu_set_t ours(void)
@@ -94,6 +96,87 @@ static void test_idle(const cpu_set_t *all, int first)
 	close_host(&h, folder);
 }
 
+static volatile bool is_over;
+
+static void *spin(void *cpus)
+{
+	sched_setaffinity(0, sizeof(cpu_set_t), cpus);
+	while (!is_over)
+		;
+	return NULL;
+}
+
+static bool add_stat(const char *folder, int cpu)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "%s/7", folder);
+	bool ok = mkdir(path, 0700) == 0;
+	snprintf(path, sizeof(path), "%s/7/task", folder);
+	ok = ok && mkdir(path, 0700) == 0;
+	snprintf(path, sizeof(path), "%s/7/task/8", folder);
+	ok = ok && mkdir(path, 0700) == 0;
+	snprintf(path, sizeof(path), "%s/7/task/8/stat", folder);
+	FILE *f = ok ? fopen(path, "we") : NULL;
+	if (!f)
+		return false;
+	fputs("8 (spin) R", f);
+	for (int i = 4; i <= 38; i++)
+		fputs(" 1", f);
+	fprintf(f, " %d 0 0 0 0 0 0 0 0 0 0 0 0 0\n", cpu);
+	return fclose(f) == 0;
+}
+
+static void remove_stat(const char *folder)
+{
+	static const char *const name[] = { "7/task/8/stat", "7/task/8", "7/task", "7" };
+	char path[64];
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, name[i]);
+		remove(path);
+	}
+}
+
+/* Uses its CPU until it may not any more, or for half a minute. */
+static bool is_moved_from(const cpu_set_t *here)
+{
+	for (time_t start = time(NULL); time(NULL) - start < 30;) {
+		cpu_set_t now = ours(), both;
+		CPU_AND(&both, &now, here);
+		if (!CPU_COUNT(&both))
+			return true;
+	}
+	return false;
+}
+
+/* A thread that begins to run on the CPU of the one that takes the snapshot. */
+static void test_watch(const cpu_set_t *all, bool is_known)
+{
+	char folder[] = "/tmp/test-keepoff-XXXXXX";
+	struct host h;
+	struct keepoff k = { .host = NULL };
+	pthread_t spinner;
+	if (!tap_ok(open_host(&h, folder, "0.0 0.0 0.0 2/80 9\n"), "an idle machine"))
+		return;
+	keepoff_begin(&k, &h);
+	cpu_set_t here = ours();
+	int cpu = 0;
+	while (!CPU_ISSET(cpu, &here))
+		cpu++;
+	if (is_known && tap_ok(add_stat(folder, cpu), "a running thread of a target"))
+		keepoff_watch(&k, 7, 8);
+	is_over = false;
+	if (pthread_create(&spinner, NULL, spin, &here) != 0)
+		abort();
+	tap_ok(is_moved_from(&here), "the kernel puts a thread %s on this CPU, which is left to it",
+	       is_known ? "of a target" : "of which nothing is known");
+	is_over = true;
+	pthread_join(spinner, NULL);
+	keepoff_end(&k);
+	tap_ok(is_ours(all), "at the end all CPUs may be used");
+	remove_stat(folder);
+	close_host(&h, folder);
+}
+
 int main(void)
 {
 	cpu_set_t all = ours();
@@ -101,9 +184,12 @@ int main(void)
 	while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &all))
 		first++;
 	test_busy(&all);
-	if (CPU_COUNT(&all) > 1)
+	if (CPU_COUNT(&all) > 1) {
 		test_idle(&all, first);
-	else
+		test_watch(&all, true);
+		test_watch(&all, false);
+	} else {
 		tap_skip("CPUs that targets do not use", "there is one CPU");
+	}
 	return tap_done();
 }
