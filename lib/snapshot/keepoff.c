@@ -63,11 +63,6 @@ static void look_again(struct keepoff *k)
 	CPU_ZERO(&used);
 	for (unsigned i = 0; i < k->n_watched; i++)
 		add_cpu_of(k, &k->watched[i], &used);
-	/* where targets run is not known yet, but one of them may run here */
-	if (!k->n_watched && k->version == 1)
-		used = k->here;
-	else if (!k->n_watched)
-		return;
 	set_rest(k, &used);
 }
 
@@ -88,20 +83,6 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static void start_watch(struct keepoff *k)
-{
-	char path[64];
-	sigset_t all, before;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", k->owner);
-	k->schedstat_fd = open(path, O_RDONLY | O_CLOEXEC);
-	k->end_fd = eventfd(0, EFD_CLOEXEC);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	k->is_watched = k->schedstat_fd >= 0 && k->end_fd >= 0 &&
-			pthread_create(&k->watch, NULL, watch, k) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 static void end_watch(struct keepoff *k)
 {
 	if (k->is_watched) {
@@ -112,7 +93,23 @@ static void end_watch(struct keepoff *k)
 		close(k->schedstat_fd);
 	if (k->end_fd >= 0)
 		close(k->end_fd);
+	k->end_fd = k->schedstat_fd = -1;
 	k->is_watched = false;
+}
+
+static void start_watch(struct keepoff *k)
+{
+	char path[64];
+	sigset_t all, before;
+	end_watch(k);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", k->owner);
+	k->schedstat_fd = open(path, O_RDONLY | O_CLOEXEC);
+	k->end_fd = eventfd(0, EFD_CLOEXEC);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	k->is_watched = k->schedstat_fd >= 0 && k->end_fd >= 0 &&
+			pthread_create(&k->watch, NULL, watch, k) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- the owner ------------------------------------------------------------------------------ */
@@ -130,13 +127,12 @@ void keepoff_begin(struct keepoff *k, const struct host *h)
 	unsigned n_runnable = idlecpus_runnable(h, n_cpus, LOOK_US);
 	if (n_cpus < 2 || !n_runnable || n_runnable > n_cpus)
 		return;
-	CPU_ZERO(&k->here);
-	CPU_SET(cpu, &k->here);
+	cpu_set_t here;
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
 	k->rest = k->before;
 	k->version = 1;
-	k->is_on = sched_setaffinity(0, sizeof(k->here), &k->here) == 0;
-	if (k->is_on)
-		start_watch(k);
+	k->is_on = sched_setaffinity(0, sizeof(here), &here) == 0;
 }
 
 void keepoff_add(struct keepoff *k, uint32_t cpu)
@@ -151,6 +147,8 @@ void keepoff_watch(struct keepoff *k, uint32_t pid, uint32_t tid)
 	if (k->n_watched < KEEPOFF_WATCHED_MAX)
 		k->watched[k->n_watched++] = (struct keepoff_thread){ pid, tid };
 	pthread_mutex_unlock(&k->lock);
+	if (k->is_on && !k->is_watched)
+		start_watch(k);
 }
 
 void keepoff_add_process(struct keepoff *k, uint32_t pid)

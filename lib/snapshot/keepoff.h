@@ -28,7 +28,6 @@ struct keepoff {
 	const struct host *host;
 	bool is_on;
 	cpu_set_t before;               /* of this thread */
-	cpu_set_t here;                 /* where it was at first */
 	cpu_set_t used;                 /* by targets */
 	pid_t owner;                    /* this thread */
 	/* The thread that watches. */
