@@ -19,29 +19,39 @@
 #define STAT_BYTES_MAX 1024
 /* Threads of the kernel run for some ten microseconds at a time. */
 #define LOOK_US 200
+/* While the owner sleeps, as between two snapshots, the thread that watches does, too. */
 #define WATCH_MS 1
+#define WATCH_MS_MAX 64
 #define WAIT_NS 100000u
 
-static void set_rest(struct keepoff *k, const cpu_set_t *used)
+static cpu_set_t rest_of(const struct keepoff *k, const cpu_set_t *used)
 {
-	cpu_set_t shared;
+	cpu_set_t shared, rest;
 	CPU_AND(&shared, &k->before, used);
-	CPU_XOR(&k->rest, &k->before, &shared);
-	if (!CPU_COUNT(&k->rest))
-		k->rest = k->before;
+	CPU_XOR(&rest, &k->before, &shared);
+	return CPU_COUNT(&rest) ? rest : k->before;
+}
+
+static void set_rest(struct keepoff *k, const cpu_set_t *rest)
+{
+	k->rest = *rest;
 	sched_setaffinity(k->owner, sizeof(k->rest), &k->rest);
 	k->version++;
 }
 
 /* ---- the thread that watches ---------------------------------------------------------------- */
 
-/* How long the owner has waited for a CPU since it began: the second number of schedstat. */
-static bool read_wait(const struct keepoff *k, unsigned long long *ret)
+struct owner_times {
+	unsigned long long run_ns, wait_ns;  /* on a CPU, and for one, since the thread began */
+};
+
+/* The first two numbers of schedstat. */
+static bool read_times(const struct keepoff *k, struct owner_times *ret)
 {
 	char text[128];
 	ssize_t n = pread(k->schedstat_fd, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
-	return sscanf(text, "%*u %llu", ret) == 1;
+	return sscanf(text, "%llu %llu", &ret->run_ns, &ret->wait_ns) == 2;
 }
 
 static void add_cpu_of(const struct keepoff *k, const struct keepoff_thread *t, cpu_set_t *used)
@@ -63,19 +73,26 @@ static void look_again(struct keepoff *k)
 	CPU_ZERO(&used);
 	for (unsigned i = 0; i < k->n_watched; i++)
 		add_cpu_of(k, &k->watched[i], &used);
-	set_rest(k, &used);
+	cpu_set_t rest = rest_of(k, &used);
+	if (!CPU_EQUAL(&rest, &k->rest))
+		set_rest(k, &rest);
 }
 
 static void *watch(void *arg)
 {
 	struct keepoff *k = arg;
 	struct pollfd end = { .fd = k->end_fd, .events = POLLIN };
-	unsigned long long before = 0, now;
-	read_wait(k, &before);
-	while (poll(&end, 1, WATCH_MS) == 0) {
-		if (!read_wait(k, &now) || now - before < WAIT_NS)
+	struct owner_times before = { 0 }, now;
+	int ms = WATCH_MS;
+	read_times(k, &before);
+	while (poll(&end, 1, ms) == 0 && read_times(k, &now)) {
+		bool has_slept = now.run_ns == before.run_ns;
+		bool has_waited = now.wait_ns - before.wait_ns >= WAIT_NS;
+		ms = !has_slept ? WATCH_MS : ms < WATCH_MS_MAX ? 2 * ms : ms;
+		before.run_ns = now.run_ns;
+		if (!has_waited)
 			continue;
-		before = now;
+		before.wait_ns = now.wait_ns;
 		pthread_mutex_lock(&k->lock);
 		look_again(k);
 		pthread_mutex_unlock(&k->lock);
@@ -173,8 +190,9 @@ void keepoff_apply(struct keepoff *k)
 {
 	if (!k->is_on)
 		return;
+	cpu_set_t rest = rest_of(k, &k->used);
 	pthread_mutex_lock(&k->lock);
-	set_rest(k, &k->used);
+	set_rest(k, &rest);
 	pthread_mutex_unlock(&k->lock);
 }
 
