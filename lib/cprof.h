@@ -189,8 +189,8 @@ struct cprof_config {
 	const struct cprof_cgroup *command_cgroup; /* where command_pid was started; NULL */
 	/* Threads that read samples, the caller's included; 0: 1.  CPROF_READERS_AUTO: one, and
 	 * more while they are too busy, up to a quarter of the CPUs; for snapshots of threads, up
-	 * to four while CPUs are idle.  With more than 1, another thread may replace rings by
-	 * larger ones. */
+	 * to four while CPUs are idle.  With more than 1, other threads may replace rings by
+	 * larger ones, and look on which CPUs targets run while a snapshot is taken. */
 	uint32_t n_readers;
 	/* Called in each thread that the recorder creates to read, when it begins and before it
 	 * ends; NULL.  Such a thread calls nothing else of the caller's. */

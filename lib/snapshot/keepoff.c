@@ -131,11 +131,12 @@ static void start_watch(struct keepoff *k)
 
 /* ---- the owner ------------------------------------------------------------------------------ */
 
-void keepoff_begin(struct keepoff *k, const struct host *h)
+void keepoff_begin(struct keepoff *k, const struct host *h, uint32_t n_readers)
 {
 	keepoff_end(k);
 	int cpu = sched_getcpu();
 	*k = (struct keepoff){ .host = h, .owner = gettid(), .end_fd = -1, .schedstat_fd = -1,
+			       .may_watch = n_readers > 1,
 			       .lock = PTHREAD_MUTEX_INITIALIZER };
 	if (cpu < 0 || cpu >= CPU_SETSIZE ||
 	    sched_getaffinity(0, sizeof(k->before), &k->before) < 0)
@@ -164,7 +165,7 @@ void keepoff_watch(struct keepoff *k, uint32_t pid, uint32_t tid)
 	if (k->n_watched < KEEPOFF_WATCHED_MAX)
 		k->watched[k->n_watched++] = (struct keepoff_thread){ pid, tid };
 	pthread_mutex_unlock(&k->lock);
-	if (k->is_on && !k->is_watched)
+	if (k->is_on && k->may_watch && !k->is_watched)
 		start_watch(k);
 }
 

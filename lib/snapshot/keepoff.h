@@ -31,7 +31,7 @@ struct keepoff {
 	cpu_set_t used;                 /* by targets */
 	pid_t owner;                    /* this thread */
 	/* The thread that watches. */
-	bool is_watched;
+	bool may_watch, is_watched;
 	pthread_t watch;
 	int end_fd;                     /* an eventfd that ends it */
 	int schedstat_fd;               /* of the owner */
@@ -42,9 +42,10 @@ struct keepoff {
 	unsigned n_watched;
 };
 
-/* The calling thread stays on its CPU until it is known where threads of the targets run.  *k was
- * { 0 } at first, or begins anew. */
-void keepoff_begin(struct keepoff *k, const struct host *h);
+/* The calling thread stays on its CPU until it is known where threads of the targets run.  Another
+ * thread looks again only if n_readers (cprof_config.n_readers) is more than 1.  *k was { 0 } at
+ * first, or begins anew. */
+void keepoff_begin(struct keepoff *k, const struct host *h, uint32_t n_readers);
 
 /* A thread of a target runs on this CPU; counts from keepoff_apply on. */
 void keepoff_add(struct keepoff *k, uint32_t cpu);

@@ -161,6 +161,7 @@ def undefined_names():
 
 # Threads only if the caller's configuration requests them.
 EXCEPTIONS = {("lib_engine_readerpool.c.o", "pthread_create"),
+              ("lib_snapshot_keepoff.c.o", "pthread_create"),
               ("lib_source_live_livegrow.c.o", "pthread_create"),
               ("lib_view_model_model-merge.c.o", "pthread_create")}
 

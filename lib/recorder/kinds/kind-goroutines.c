@@ -110,7 +110,7 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	s->snapshot.is_task = true;
 	s->snapshot.min_wait_ns = k->config->min_wait_ns;
 	s->goroutines = (struct goroutines){ .open = snapshotkind_opener(k) };
-	keepoff_begin(&s->keepoff, k->host);
+	keepoff_begin(&s->keepoff, k->host, k->config->n_readers);
 	for (size_t i = 0; i < k->config->n_pids; i++)
 		keepoff_add_process(&s->keepoff, (uint32_t)k->config->pid[i]);
 	if (k->config->n_pids)

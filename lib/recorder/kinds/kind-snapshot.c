@@ -141,7 +141,7 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	if (r < 0)
 		return r;
 	k->snapshot = s;
-	keepoff_begin(&state->keepoff, k->host);
+	keepoff_begin(&state->keepoff, k->host, k->config->n_readers);
 	r = snapshot_threads_take(s, &(struct snapshot_threads){
 		.host = k->host, .open = snapshotkind_opener(k),
 		.pid = state->pids.v, .n_pids = state->pids.n,

@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "tests/unit/tap.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static void test_busy(const cpu_set_t *all)
 	struct keepoff k = { .host = NULL };
 	if (!tap_ok(open_host(&h, folder, "0.0 0.0 0.0 100000/100000 9\n"), "a busy machine"))
 		return;
-	keepoff_begin(&k, &h);
+	keepoff_begin(&k, &h, 2);
 	keepoff_add(&k, 0);
 	keepoff_apply(&k);
 	tap_ok(is_ours(all), "nothing changes while all CPUs are in use");
@@ -72,7 +73,7 @@ static void test_idle(const cpu_set_t *all, int first)
 	if (!tap_ok(open_host(&h, folder, "0.0 0.0 0.0 2/80 9\n"), "an idle machine"))
 		return;
 	CPU_CLR(first, &but_first);
-	keepoff_begin(&k, &h);
+	keepoff_begin(&k, &h, 2);
 	cpu_set_t now = ours();
 	tap_int(CPU_COUNT(&now), 1, "it stays on its CPU at first");
 	keepoff_help(&k, &version);
@@ -84,16 +85,27 @@ static void test_idle(const cpu_set_t *all, int first)
 	sched_setaffinity(0, sizeof(*all), all);
 	keepoff_help(&k, &version);
 	tap_ok(is_ours(&but_first), "so do threads that help");
-	keepoff_begin(&k, &h);
+	keepoff_begin(&k, &h, 2);
 	for (int i = 0; i < CPU_SETSIZE; i++)
 		keepoff_add(&k, (uint32_t)i);
 	keepoff_apply(&k);
 	tap_ok(is_ours(all), "if targets use all CPUs, it shares them");
-	keepoff_begin(&k, &h);
+	keepoff_begin(&k, &h, 2);
 	keepoff_end(&k);
 	tap_ok(is_ours(all), "at the end it may use what it could use before");
 	keepoff_end(&k);
 	close_host(&h, folder);
+}
+
+static int count_threads(void)
+{
+	int n = 0;
+	DIR *d = opendir("/proc/self/task");
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
 }
 
 static bool is_over;
@@ -157,13 +169,18 @@ static void test_watch(const cpu_set_t *all)
 	pthread_t spinner;
 	if (!tap_ok(open_host(&h, folder, "0.0 0.0 0.0 2/80 9\n"), "an idle machine"))
 		return;
-	keepoff_begin(&k, &h);
+	int n_threads = count_threads();
+	keepoff_begin(&k, &h, 1);
+	keepoff_watch(&k, 7, 8);
+	tap_int(count_threads(), n_threads, "one reader: no other thread");
+	keepoff_begin(&k, &h, 2);
 	cpu_set_t here = ours();
 	int cpu = 0;
 	while (!CPU_ISSET(cpu, &here))
 		cpu++;
 	tap_ok(add_stat(folder, cpu), "a running thread of a target");
 	keepoff_watch(&k, 7, 8);
+	tap_int(count_threads(), n_threads + 1, "two: another thread watches it");
 	__atomic_store_n(&is_over, false, __ATOMIC_RELAXED);
 	if (pthread_create(&spinner, NULL, spin, &here) != 0)
 		abort();
