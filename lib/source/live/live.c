@@ -455,8 +455,8 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 	timeout_ms = clock_sooner_ms(timeout_ms, livegrow_step(l, clock_monotonic_ns()));
 	int vary_ms = livevary_step(l, clock_monotonic_ns());
 	timeout_ms = clock_sooner_ms(timeout_ms, vary_ms);
-	timeout_ms = clock_sooner_ms(timeout_ms, livescope_step(l, clock_monotonic_ns()));
 	timeout_ms = clock_sooner_ms(timeout_ms, livebirth_step(l, clock_monotonic_ns()));
+	timeout_ms = clock_sooner_ms(timeout_ms, livescope_step(l, clock_monotonic_ns()));
 	for (size_t i = 0; i < n_own; i++)
 		l->poll.v[i] = (struct pollfd){
 			.fd = l->has_rings_fd ? l->rings_fd : l->ring[i].fd, .events = POLLIN,

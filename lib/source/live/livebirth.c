@@ -180,6 +180,11 @@ void livebirth_note(struct live *l, struct live_id *id, const struct record *r)
 		VEC_PUSH(&b->next, ((struct livebirth_child){ r->pid, r->tid }));
 }
 
+bool livebirth_is_waiting(const struct live *l)
+{
+	return l->births.next.n != 0;
+}
+
 static void open_next(struct live *l, uint64_t now_ns)
 {
 	struct livebirth *b = &l->births;

@@ -32,6 +32,9 @@ void livebirth_done(struct live *l);
 /* A FORK record; id: of its event, or NULL. */
 void livebirth_note(struct live *l, struct live_id *id, const struct record *r);
 
+/* Is there something noted whose events are not open? */
+bool livebirth_is_waiting(const struct live *l);
+
 /* Opens events on what was noted.  In how many ms to call it again; -1: there is nothing to do. */
 int livebirth_step(struct live *l, uint64_t now_ns);
 

@@ -1,10 +1,10 @@
 /*
  * Replaces events of threads by events of CPUs, which write into the same rings, or the reverse.
  *
- * 1. The new events are opened and enabled, while the old ones continue.
- * 2. A time is chosen that is one to two periods ahead, and some more for events of threads.
- *    Samples of the old events count up to it, those of the new ones from then on: each moment is
- *    covered once, by the time of the samples.
+ * 1. The new events are opened and enabled, while the old ones continue.  If the new ones are of
+ *    threads, all children have events before the next step (livebirth.c).
+ * 2. A time is chosen that is one to two periods ahead.  Samples of the old events count up to it,
+ *    those of the new ones from then on: each moment is covered once, by the time of the samples.
  * 3. After that time the old events are closed.
  *
  * Whatever has passed of an old event's period when it ends is not sampled, half a period on
@@ -38,9 +38,15 @@
 #define PERIOD_NS_UNKNOWN 1000000u
 #define PERIOD_NS_MAX 100000000u
 
-/* The creation of a thread or process may have begun before the new events were opened; it has
- * events when this time is over (livebirth.c). */
-#define SETTLE_NS 20000000u
+/*
+ * The creation of a thread or process may have begun before the new events were opened.  It is over
+ * after this time, even if the creator has to wait for its CPU meanwhile, and its record has been
+ * read.  Until then both sets of events cost time.
+ */
+#define SETTLE_NS 100000000u
+/* If new children keep appearing, the old events end after this time. */
+#define SETTLE_NS_MAX 1000000000u
+#define READ_MS 1
 
 /* An interrupt may be late. */
 #define LATE_NS 2000000u
@@ -160,20 +166,35 @@ static void enable_new(struct live *l, size_t n_old)
 	}
 }
 
-static void choose_time(struct live *l, size_t n_old)
+static void set_cut(struct live *l, uint64_t cut_ns)
 {
-	double periods = 1 + next_random(&l->scope);
-	uint64_t settle_ns = l->options.scope == LIVE_TASK ? SETTLE_NS : 0;
-	l->scope.cut_ns = clock_monotonic_ns() + settle_ns +
-			  (uint64_t)(periods * (double)period_ns(l));
-	l->scope.is_changing = true;
+	l->scope.cut_ns = cut_ns;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		struct live_id *id = live_find_id(l, l->fds.v[i].id);
-		l->fds.v[i].ends = i < n_old;
-		if (id && i < n_old)
-			id->until_ns = l->scope.cut_ns;
+		if (id && l->fds.v[i].ends)
+			id->until_ns = cut_ns;
 		else if (id)
-			id->since_ns = l->scope.cut_ns;
+			id->since_ns = cut_ns;
+	}
+}
+
+static void choose_cut(struct live *l)
+{
+	double periods = 1 + next_random(&l->scope);
+	set_cut(l, clock_monotonic_ns() + (uint64_t)(periods * (double)period_ns(l)));
+}
+
+static void begin_change(struct live *l, size_t n_old)
+{
+	l->scope.is_changing = true;
+	l->scope.is_read = false;
+	for (size_t i = 0; i < n_old; i++)
+		l->fds.v[i].ends = true;
+	if (l->options.scope == LIVE_TASK) {
+		l->scope.settle_ns = clock_monotonic_ns() + SETTLE_NS;
+		set_cut(l, UINT64_MAX);
+	} else {
+		choose_cut(l);
 	}
 }
 
@@ -183,7 +204,7 @@ static void use_new(struct change *c, size_t n_old)
 	l->has_repeats = true;
 	enable_new(l, n_old);
 	l->options = c->options;
-	choose_time(l, n_old);
+	begin_change(l, n_old);
 	livebirth_renew(l);
 	l->source.facts.pause_is_slow = c->options.scope == LIVE_CPU;
 	livevary_renew(l);
@@ -271,10 +292,29 @@ static void close_old(struct live *l)
 	livevary_renew(l);
 }
 
+/* Does every child have events?  Otherwise returns in how many ms to look again. */
+static int settle(struct live *l, uint64_t now_ns)
+{
+	if (now_ns < l->scope.settle_ns)
+		return (int)((l->scope.settle_ns - now_ns) / 1000000) + 1;
+	if (l->scope.is_read && (!livebirth_is_waiting(l) ||
+				 now_ns >= l->scope.settle_ns + SETTLE_NS_MAX))
+		return 0;
+	/* The rings are read between two steps. */
+	l->scope.is_read = true;
+	return READ_MS;
+}
+
 int livescope_step(struct live *l, uint64_t now_ns)
 {
 	if (!l->scope.is_changing)
 		return -1;
+	if (l->scope.cut_ns == UINT64_MAX) {
+		int ms = settle(l, now_ns);
+		if (ms > 0)
+			return ms;
+		choose_cut(l);
+	}
 	if (now_ns < l->scope.cut_ns + LATE_NS)
 		return (int)((l->scope.cut_ns + LATE_NS - now_ns) / 1000000) + 1;
 	close_old(l);

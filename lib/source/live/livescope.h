@@ -10,7 +10,10 @@ struct live;
 
 struct livescope {
 	bool is_changing;         /* the old events are still open */
-	uint64_t cut_ns;          /* when they end, and the new ones begin to count */
+	uint64_t cut_ns;          /* when they end, and the new ones begin to count; UINT64_MAX:
+				   * this is not chosen yet */
+	uint64_t settle_ns;       /* not before this time */
+	bool is_read;             /* the rings have been read since */
 	uint64_t random;          /* state of a generator */
 };
 

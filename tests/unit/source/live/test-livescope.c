@@ -1,5 +1,6 @@
 /* The scope changes while threads come and go: each event counts once. */
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "event/evparse.h"
@@ -217,6 +218,32 @@ static void test_counts(uint64_t ring_bytes)
 	source_close(s);
 }
 
+/* A child may run whose record waits in the rings. */
+static void test_late_reader(void)
+{
+	const struct live_options o = options(RING_BYTES);
+	struct source *s = open_events(&o);
+	struct seen seen = { { 0 } };
+	if (!s || source_enable(s, &e) < 0 || livescope_set(s, LIVE_CPU, &e) < 0) {
+		tap_skip("a late reader during a change", e.what);
+		if (s)
+			source_close(s);
+		return;
+	}
+	struct live *l = (struct live *)s;
+	while (livescope_is_changing(s))
+		source_wait(s, 5, NULL, 0, NULL);
+	tap_int(livescope_set(s, LIVE_TASK, &e), 0, "a change");
+	while (clock_monotonic_ns() < l->scope.settle_ns)
+		usleep(1000);
+	source_wait(s, 0, NULL, 0, NULL);
+	tap_ok(l->scope.cut_ns == UINT64_MAX, "a late reader reads before the old events end");
+	drain(s, &seen);
+	source_wait(s, 0, NULL, 0, NULL);
+	tap_ok(l->scope.cut_ns != UINT64_MAX, "then they do");
+	source_close(s);
+}
+
 /* The end comes during a change. */
 static void test_cancelled(void)
 {
@@ -282,6 +309,7 @@ int main(void)
 	}
 	test_counts(RING_BYTES);
 	test_counts(4096);
+	test_late_reader();
 	test_cancelled();
 	test_refused();
 	evspec_list_done(&events);
