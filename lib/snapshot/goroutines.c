@@ -7,6 +7,7 @@
 #include "snapshot/gofuncs.h"
 #include "snapshot/gostack.h"
 #include "snapshot/gotarget.h"
+#include "snapshot/keepoff.h"
 #include "snapshot/oneshot.h"
 #include "snapshot/snapshot.h"
 #include "source/record.h"
@@ -257,6 +258,10 @@ int goroutines_add(struct goroutines *o, struct snapshot *s, struct procs_proces
 	struct take t = { .o = o, .s = s, .p = p, .program = &x };
 	int r = gotarget_open(&x, s->engine, p, e);
 	snprintf(o->version, sizeof(o->version), "%s", x.go.version.text);
+	if (r == 0 && o->keepoff) {
+		keepoff_add_process(o->keepoff, p->pid);
+		keepoff_apply(o->keepoff);
+	}
 	if (r == 0)
 		r = add_all(&t, e);
 	gotarget_close(&x);

@@ -9,11 +9,13 @@
 #include "event/evopen.h"
 
 struct err;
+struct keepoff;
 struct procs_process;
 struct snapshot;
 
 struct goroutines {
 	evopen_fn *open;                /* for samples of threads that run one; NULL: none */
+	struct keepoff *keepoff;        /* has begun; NULL */
 	/* Results, summed over processes. */
 	uint64_t n_runtime;             /* the runtime's own, which are left out */
 	uint64_t n_bad_labels;          /* labels could not be read */

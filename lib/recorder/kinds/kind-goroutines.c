@@ -109,12 +109,8 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	snapshot_begin(&s->snapshot);
 	s->snapshot.is_task = true;
 	s->snapshot.min_wait_ns = k->config->min_wait_ns;
-	s->goroutines = (struct goroutines){ .open = snapshotkind_opener(k) };
+	s->goroutines = (struct goroutines){ .open = snapshotkind_opener(k), .keepoff = &s->keepoff };
 	keepoff_begin(&s->keepoff, k->host, k->config->n_readers);
-	for (size_t i = 0; i < k->config->n_pids; i++)
-		keepoff_add_process(&s->keepoff, (uint32_t)k->config->pid[i]);
-	if (k->config->n_pids)
-		keepoff_apply(&s->keepoff);
 	int r = k->config->all_processes ? take_all(k, g, e) : take_targets(k, g, e);
 	if (!k->config->leaves_cpus)
 		keepoff_end(&s->keepoff);
