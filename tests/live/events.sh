@@ -74,8 +74,18 @@ done
 run "$CPROF" record -e cpu-clock -F max -o max.pb.gz -- "$PROG/spin" 1 300
 limit=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 is "$status" 0 '-F max: recorded'
+unlike err 'may take most' '-F max: without a warning'
 profile '-F max: the highest rate that leaves the target time' max.pb.gz \
 	"p.period <= 1e9 / min($limit, 20000) * 1.05" "n > 100"
+if [ "$limit" -ge 25000 ]; then
+	run "$CPROF" record -e cpu-clock -F 25000 -o fast.pb.gz -- "$PROG/spin" 1 50
+	is "$status" 0 '-F 25000: recorded'
+	like err 'copies of the stack at 25000 Hz may take most' '-F 25000: with a warning'
+	run "$CPROF" record -e cpu-clock -F 25000 --call-graph none -o fast.pb.gz -- "$PROG/spin" 1 50
+	unlike err 'may take most' '-F 25000 without stacks: without a warning'
+else
+	skip '-F 25000: a warning' "the kernel's limit is $limit Hz"
+fi
 refused 1 "$limit" 'a rate above the limit: names the limit' \
 	record -e cpu-clock -F $((limit * 10)) -o none.pb.gz -- true 
 rm -f ./*.pb.gz

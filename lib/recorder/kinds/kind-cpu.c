@@ -5,6 +5,7 @@
 
 #include "recorder/kinds/kind-cpu-ops.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "engine/engine.h"
@@ -20,6 +21,7 @@
 #include "source/live/live.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +101,18 @@ static uint64_t period_of(const struct perf_event_attr *attr, bool is_clock)
 	return is_clock && attr->sample_freq ? 1000000000u / attr->sample_freq : 0;
 }
 
+/* The kernel does not throttle clocks: their samples can take all of the target's time. */
+static void warn_of_cost(struct kind_session *k, size_t event)
+{
+	const struct kind_event *ev = &k->event[event];
+	uint64_t hz = ev->period ? CLOCK_SECOND_NS / ev->period : 0;
+	if (ev->is_clock && hz > EVATTR_CLOCK_FASTEST_HZ &&
+	    source_attr(k->source, event)->sample_stack_user)
+		log_line(k->log, LOG_WARN, "event '%s': copies of the stack at %" PRIu64 " Hz may "
+			 "take most of the program's time (-F max: at most %u Hz for clocks)",
+			 ev->name, hz, EVATTR_CLOCK_FASTEST_HZ);
+}
+
 static void note_opened(struct kind_session *k)
 {
 	const struct kind_cpu *c = k->state;
@@ -111,6 +125,7 @@ static void note_opened(struct kind_session *k)
 		ev->period = period_of(attr, s->is_clock);
 		ev->given_up_kernel = attr->exclude_kernel && !s->only_user &&
 				      !k->config->only_user;
+		warn_of_cost(k, i);
 	}
 }
 
