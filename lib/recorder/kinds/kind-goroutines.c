@@ -109,7 +109,8 @@ static int take(struct kind_session *k, struct engine *g, struct err *e)
 	snapshot_begin(&s->snapshot);
 	s->snapshot.is_task = true;
 	s->snapshot.min_wait_ns = k->config->min_wait_ns;
-	s->goroutines = (struct goroutines){ .open = snapshotkind_opener(k), .keepoff = &s->keepoff };
+	s->goroutines = (struct goroutines){ .open = snapshotkind_opener(k),
+					     .keepoff = &s->keepoff };
 	keepoff_begin(&s->keepoff, k->host, k->config->n_readers);
 	int r = k->config->all_processes ? take_all(k, g, e) : take_targets(k, g, e);
 	if (!k->config->leaves_cpus)
