@@ -14,6 +14,7 @@
 #include "cmd/outputs.h"
 #include "cmd/printable.h"
 #include "cmd/report/pageserver.h"
+#include "cmd/report/report-code.h"
 #include "view/html/html.h"
 #include "view/html/svg.h"
 
@@ -224,6 +225,7 @@ static int write_html(void *what, int (*write)(void *ctx, const void *data, size
 	if (!set)
 		return err_errno(e, ENOMEM, "cannot write the page");
 	struct report_source source = { 0 };
+	struct report_code code = { .source = &source };
 	for (size_t i = 0; i < p->groups.n; i++) {
 		const struct group *g = &p->groups.v[i];
 		report_source_add(&source, g->paths.v, g->paths.n);
@@ -236,8 +238,11 @@ static int write_html(void *what, int (*write)(void *ctx, const void *data, size
 	struct html_spec spec = { .set = set, .n_sets = p->groups.n, .by = p->o->kind.by,
 				  .norm = p->o->norm, .is_served = p->o->wants_http,
 				  .open_source = p->o->no_source ? NULL : open_source,
-				  .open_ctx = &source };
+				  .open_ctx = &source,
+				  .find_code = p->o->wants_disasm ? report_code_find : NULL,
+				  .code_ctx = &code };
 	int r = html_write(&spec, write, ctx, e);
+	report_code_warn(&code);
 	report_source_done(&source);
 	return r;
 }

@@ -25,8 +25,8 @@ static const struct argp_option option_table[] = {
 	{ "callee", OPT_CALLEE, "NAME", 0, "With --tree: the callees of NAME", 1 },
 	{ "caller", OPT_CALLER, "NAME", 0, "With --tree: the callers of NAME", 1 },
 	{ "list", OPT_LIST, "REGEX", 0, "Show the source of matching functions, line by line", 1 },
-	{ "disasm", OPT_DISASM, NULL, 0, "With --list: the instructions instead (from objdump)",
-	  1 },
+	{ "disasm", OPT_DISASM, NULL, 0, "With --list: the instructions instead; with --html and "
+	  "--http: beside the source (from objdump)", 1 },
 	{ "folded", OPT_FOLDED, NULL, 0, "Print one line for each stack, for flamegraph.pl", 1 },
 	{ "info", OPT_INFO, NULL, 0,
 	  "Show what the profile says about its recording: command, machine, losses", 1 },
@@ -143,8 +143,8 @@ static void check_together(struct report_options *o, struct argp_state *state)
 		argp_error(state, "only one of --caller and --callee");
 	if (!o->wants_tree && (o->caller || o->callee))
 		argp_error(state, "--caller and --callee go with --tree");
-	if (o->wants_disasm && !o->list)
-		argp_error(state, "--disasm goes with --list");
+	if (o->wants_disasm && !o->list && !o->html && !o->wants_http)
+		argp_error(state, "--disasm goes with --list, --html or --http");
 	if (o->wants_info && (o->wants_tree || o->list || o->diff_base ||
 			      o->format != REPORT_TEXT))
 		argp_error(state, "--info goes with no other view");

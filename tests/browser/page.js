@@ -4,6 +4,7 @@
 //	page.js FOLDER      with main.html (CPU and page faults), diff.html, hostile.html, diff.svg
 
 const { Browser } = require('./browser.js');
+const fs = require('node:fs');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 
@@ -377,6 +378,21 @@ async function times(page) {
 	ok(await page.eval(`document.getElementById('all-time').disabled`), 'the key t shows the whole time');
 }
 
+// Instructions beside the source
+async function disassembles(page) {
+	await page.eval(`location.hash = 'view=source&name=spin_leaf'`);
+	await page.until(`document.querySelector('#code tr.hit')`);
+	const rows = await page.eval(`[...document.querySelectorAll('#code tr.hit')].map(tr => [...tr.cells].map(td => td.textContent))`);
+	ok(rows.every(r => /^[0-9a-f]{3,}$/.test(r[3]) && /^[a-z]/.test(r[4])), 'instructions have addresses', rows);
+	const marked = await page.eval(`(() => { const tr = document.querySelector('#code tr.hit[data-line]');
+		tr.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
+		return ['#source', '#code'].map(v => [...document.querySelectorAll(v + ' tr.marked')].map(m => m.dataset.line === tr.dataset.line)); })()`);
+	ok(marked.every(m => m.length && m.every(same => same)), 'a line and its instructions are marked together', marked);
+	await page.eval(`location.hash = 'view=source&name=main'`);
+	await page.until(`document.querySelector('#source h2').textContent === 'main'`);
+	ok(await page.eval(`document.getElementById('code').hidden`), 'a function without cost of its own has none');
+}
+
 async function main() {
 	const browser = await Browser.start(folder);
 	const end = code => {
@@ -387,6 +403,7 @@ async function main() {
 	try {
 		for (const [file, steps, options] of [['main.html', tries, {}], ['diff.html', compares, { dark: true }],
 			['waits.html', waits, {}], ['times.html', times, {}], ['later.html', comparesWaits, {}],
+			...fs.existsSync(path.join(folder, 'code.html')) ? [['code.html', disassembles, {}]] : [],
 			['hostile.html', resists, { width: 390, height: 780, mobile: true }]]) {
 			const page = await browser.open(url(file), options);
 			await page.until(READY);

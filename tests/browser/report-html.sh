@@ -1,7 +1,7 @@
 #!/bin/sh
 # The page of report --html in a real browser.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
-need chromium node
+need chromium node objdump
 here=$CPROF_SOURCE_ROOT/tests/browser
 "$PYTHON" "$here/profiles.py" small "$T" || exit 99
 "$PYTHON" "$here/profiles.py" waits "$T" || exit 99
@@ -17,5 +17,9 @@ here=$CPROF_SOURCE_ROOT/tests/browser
 	cat err
 	exit 99
 }
+if "$PROG/canperf" >/dev/null; then
+	"$CPROF" record -q --user -e cpu-clock -o code.pb.gz -- "$PROG/spin" 1 300 &&
+		"$CPROF" report --html code.html --disasm code.pb.gz || exit 99
+fi
 export tap_done=1   # page.js prints the plan
 node "$here/page.js" "$T"

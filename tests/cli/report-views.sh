@@ -104,7 +104,16 @@ run "$CPROF" convert -o many.pb.gz many.script
 is "$status" 0 'a function with many addresses: converted'
 run env PATH="$T/bin.keep:$PATH" sh -c 'ulimit -t 8; exec "$0" report --list f --disasm many.pb.gz' "$CPROF"
 is "$status $(grep -c '  nop$' out)" '0 150000' '--disasm: 150000 addresses take less than 8 s'
-rm -f many.script many.pb.gz many.elf out
+mkdir endless.keep
+printf '#!/bin/sh\nyes "$(printf \047  1000:\\tnop\047)"\n' >endless.keep/objdump
+chmod +x endless.keep/objdump
+run env PATH="$T/endless.keep:$PATH" timeout 30 "$CPROF" report --list f --disasm many.pb.gz
+is "$status" 1 '--disasm: an objdump without end is stopped'
+like err 'cannot hold the instructions' 'it says why'
+run env PATH="$T/endless.keep:$PATH" timeout 30 "$CPROF" report --html page.html --disasm many.pb.gz
+is "$status" 0 '--html --disasm: the page goes without'
+like err 'instructions of 1 of 1 functions are unknown' 'it says so'
+rm -f many.script many.pb.gz many.elf out page.html
 
 # ---- comparing
 

@@ -21,6 +21,18 @@ END
 }
 attempts 3 rates
 
+# Instructions beside the source
+for with in --disasm --no-source; do
+	run "$CPROF" report --html page.html $with 1000.pb.gz
+	is "$status" 0 "a page $with"
+	check "a page $with: it has instructions if they are requested" "$PYTHON" - page.html $with <<'END'
+import base64, gzip, re, sys
+data = gzip.decompress(base64.b64decode(re.search(r'id="data">([^<]*)<', open(sys.argv[1]).read()).group(1)))
+assert bool(re.search(rb'(ret|b\.\w+|j\w+) ', data) and re.search(rb'(%[re][a-z]|\[sp)', data)) == (sys.argv[2] == '--disasm')
+END
+done
+rm -f page.html
+
 # The same recording with an additional function that takes a tenth of the time.
 run "$CPROF" report --diff 1000.pb.gz --fail-if 'flat(A) > +2%' 1000.pb.gz
 is "$status" 0 '--fail-if: a recording against itself passes'

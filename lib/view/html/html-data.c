@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "view/html/html-code.h"
 #include "view/html/html-side.h"
 #include "view/html/html-source.h"
 #include "view/html/html-tables.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 3
+#define VERSION 4
 
 struct encoder {
 	const struct html_spec *spec;
@@ -153,6 +154,37 @@ static void put_sums(struct encoder *k, const struct html_sums *s, uint32_t n_ty
 	}
 }
 
+static void put_code(struct encoder *k, const struct html_code *code)
+{
+	put_u(k, code->functions.n);
+	for (size_t i = 0; i < code->functions.n && !k->tables.failed; i++) {
+		const struct html_code_function *f = &code->functions.v[i];
+		uint64_t before = 0;
+		put_u(k, html_string(&k->tables, f->name));
+		put_u(k, html_string(&k->tables, f->module));
+		put_u(k, f->n);
+		for (size_t j = f->first; j < f->first + f->n; j++) {
+			const struct html_code_line *l = &code->lines.v[j];
+			put_u(k, l->vaddr - before);
+			put_u(k, html_string(&k->tables, l->text));
+			put_s(k, l->line);
+			put_s(k, l->flat);
+			put_s(k, l->cum);
+			before = l->vaddr;
+		}
+	}
+}
+
+static void find_code(struct encoder *k, const struct html_set *set)
+{
+	CLEANUP(html_code_done) struct html_code code = { 0 };
+	const struct html_spec *spec = k->spec;
+	if (spec->find_code && spec->find_code(spec->code_ctx, set, &code) < 0)
+		k->tables.failed = true;
+	else
+		put_code(k, &code);
+}
+
 static int put_set(struct encoder *k, const struct html_set *set, struct err *e)
 {
 	const struct model *m = set->fresh.m;
@@ -188,6 +220,7 @@ static int put_set(struct encoder *k, const struct html_set *set, struct err *e)
 	for (int i = 0; i < n_sides && t.is_folded; i++)
 		for (int j = 0; j < HTML_SUMS; j++)
 			put_sums(k, &t.sums[i][j], m->n_types);
+	find_code(k, set);
 out:
 	html_side_done(&side[0]);
 	html_side_done(&side[1]);
@@ -307,6 +340,14 @@ int html_data_make(const struct html_spec *spec, struct html_data *ret, struct e
 	html_tables_done(&k.tables);
 	VEC_FREE(&k.clean);
 	return r;
+}
+
+void html_code_done(struct html_code *c)
+{
+	for (size_t i = 0; i < c->lines.n; i++)
+		free(c->lines.v[i].text);
+	VEC_FREE(&c->lines);
+	VEC_FREE(&c->functions);
 }
 
 void html_data_done(struct html_data *d)

@@ -25,6 +25,9 @@
  *         s value of each type
  *      if boxes were folded, of each side what they contain: flat by frame; then cum by function,
  *         line, file and module; each: u n; each: u frame of the row, s value of each type
+ *      functions whose instructions are known: u n; each: str name, str module, u n; each:
+ *         u address - address before, str text, s source line or 0, s flat and s cum in the type
+ *         shown first
  *
  * Node 0 is the root, which has no frame; the other nodes count from 1.  Frames are the rows of
  * rows.h by function, but separate for each line, file and module, so that the page can add them up

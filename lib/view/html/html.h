@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 struct err;
+struct html_code;
 
 /* A profile, filtered. */
 struct html_part {
@@ -41,6 +42,9 @@ struct html_spec {
 	 * has no source text. */
 	FILE *(*open_source)(void *ctx, const char *path);
 	void *open_ctx;
+	/* Finds instructions for a set; NULL: the page has none.  -ENOMEM: the page fails. */
+	int (*find_code)(void *ctx, const struct html_set *set, struct html_code *ret);
+	void *code_ctx;
 	/* The page comes from a server and may request "alive" from it, to show that it is open. */
 	bool is_served;
 };

@@ -316,6 +316,7 @@ const SHOW = {
 		showSource($('source'), data, model.lines.files, model.total, model.scale, event().sides.length,
 			'No line numbers are known.');
 		$('source').prepend(make('h2', '', model.tree.rows.name[row]));
+		showInstructions(model.tree.rows.name[row]);
 		showRowDetails(row);
 	},
 	labels() {
@@ -328,6 +329,15 @@ const SHOW = {
 		showRowDetails(-1);
 	},
 };
+
+// Instructions have costs of the whole profile, in the type that is shown first.
+function showInstructions(name) {
+	const whole = data.events[state.event], { type, unit } = whole.types[whole.type];
+	const total = whole.sides[0].total[whole.type], functions = whole.code.filter(f => f.name === name);
+	const costs = functions.flatMap(f => f.instructions.map(x => Math.abs(x.flat || x.cum)).filter(c => c));
+	const least = costs.reduce((a, b) => Math.min(a, b), total);
+	showCode($('code'), functions, total, chooseScale(least, total, unit), 'Costs of the whole profile, ' + type + '.');
+}
 
 // The function that sandwich and source show: the chosen one, or the most expensive.
 function chosenRow() {
@@ -728,6 +738,7 @@ function listen() {
 		set({ base: null });
 	});
 	$('unzoom').addEventListener('click', () => set({ zoom: [] }));
+	pairLines([$('source'), $('code')]);
 	$('help').addEventListener('click', () => $('help-dialog').showModal());
 	$('info').addEventListener('click', showInfo);
 	$('theme').addEventListener('click', () => setTheme(!isDark()));

@@ -107,6 +107,21 @@ function readSums(r, nTypes) {
 	return s;
 }
 
+// Functions whose instructions are known; costs are those of the whole profile.
+function readCode(r, strings) {
+	const functions = [];
+	for (let n = r.u(); n > 0; n--) {
+		const f = { name: strings[r.u()], module: strings[r.u()], instructions: [] };
+		let address = 0;
+		for (let k = r.u(); k > 0; k--) {
+			address += r.u();
+			f.instructions.push({ address, text: strings[r.u()], line: r.s(), flat: r.s(), cum: r.s() });
+		}
+		functions.push(f);
+	}
+	return functions;
+}
+
 function readEvent(r, strings) {
 	const types = [], sides = [], nTypes = r.u();
 	for (let i = 0; i < nTypes; i++)
@@ -132,6 +147,7 @@ function readEvent(r, strings) {
 	for (const side of event.isFolded ? sides : [])
 		side.folded = { flat: readSums(r, nTypes), function: readSums(r, nTypes), line: readSums(r, nTypes),
 			file: readSums(r, nTypes), module: readSums(r, nTypes) };
+	event.code = readCode(r, strings);
 	return event;
 }
 
@@ -139,7 +155,7 @@ async function readData() {
 	const element = document.getElementById('data');
 	const r = new Reader(await inflate(element.textContent));
 	element.remove();   // its text is no longer needed
-	if (r.u() !== 3)
+	if (r.u() !== 4)
 		throw new Error('the data has another version');
 	const data = { by: r.u(), norm: r.u(), strings: [], labels: [], labelSets: [], sources: new Map(),
 		events: [] };

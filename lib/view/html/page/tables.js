@@ -191,6 +191,8 @@ function heat(lines) {
 
 function sourceLine(n, line, text, total, scale, nSides) {
 	const tr = make('tr', line ? 'hit' : '');
+	if (line && n > 0)
+		tr.dataset.line = n;
 	const flat = make('td', 'number', line && line.flat[0] ? formatScaled(line.flat[0], scale) : '');
 	const cum = make('td', 'number', line && line.cum[0] ? formatScaled(line.cum[0], scale) : '');
 	if (line) {
@@ -203,6 +205,51 @@ function sourceLine(n, line, text, total, scale, nSides) {
 		tr.append(make('td', 'number', line && line.cum[1] ? formatScaled(line.cum[1], scale) : ''));
 	tr.append(make('td', 'number line', n > 0 ? String(n) : '?'), make('td', 'code', text === undefined ? '' : text));
 	return tr;
+}
+
+// ---- instructions ----
+
+// functions: those of the source on the other side, as data.js has them.
+function showCode(to, functions, total, scale, note) {
+	to.replaceChildren();
+	to.hidden = !functions.length;
+	for (const f of functions) {
+		to.append(make('h3', 'file', f.module), make('p', 'note', note));
+		const table = make('table', 'lines'), head = make('tr');
+		for (const title of ['flat', 'cum', 'line', 'address'])
+			head.append(make('th', 'number', title));
+		head.append(make('th', 'text', 'instruction'));
+		table.append(head);
+		let before = 0;
+		for (const x of f.instructions) {
+			// The longest instruction of x86-64 has 15 bytes.
+			if (before && x.address > before + 15)
+				table.append(make('tr', 'gap'));
+			before = x.address;
+			const tr = sourceLine(x.line || -1, x.flat || x.cum ? { flat: [x.flat, 0], cum: [x.cum, 0] } : undefined, x.text,
+				total, scale, 1);
+			tr.dataset.line = x.line;
+			tr.children[2].textContent = x.line || '';
+			tr.children[2].after(make('td', 'number line', x.address.toString(16)));
+			table.append(tr);
+		}
+		to.append(table);
+	}
+}
+
+// A line and its instructions are marked together.
+function markLine(views, line) {
+	for (const view of views)
+		for (const tr of view.querySelectorAll('tr[data-line], tr.marked'))
+			tr.classList.toggle('marked', line > 0 && Number(tr.dataset.line) === line);
+}
+
+function pairLines(views) {
+	for (const view of views)
+		view.addEventListener('mouseover', e => {
+			const tr = e.target.closest('tr');
+			markLine(views, tr && tr.dataset.line ? Number(tr.dataset.line) : 0);
+		});
 }
 
 // ---- labels ----

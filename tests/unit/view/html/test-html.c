@@ -4,6 +4,7 @@
 #include "view/profile-build.h"
 #include "proto/gzip.h"
 #include "tap.h"
+#include "view/html/html-code.h"
 #include "view/html/html.h"
 #include "view/html/html-data.h"
 #include "view/html/svg.h"
@@ -99,7 +100,7 @@ static void test_page(void)
 	tap_ok(strstr(page, "connect-src") == NULL, "a page in a file connects to nothing");
 	uint8_t *data = data_of(page, &n);
 	const uint8_t *at = data;
-	tap_int((long long)number(&at), 3, "version 3");
+	tap_int((long long)number(&at), 4, "version 4");
 	tap_int((long long)number(&at), ROWS_FUNCTION, "rows are functions");
 	tap_int((long long)number(&at), DIFF_SHARE, "the comparison is by share");
 	uint64_t n_strings = number(&at);
@@ -114,6 +115,70 @@ static void test_page(void)
 	tap_ok(clean, "bytes that are not UTF-8, and control characters, are replaced");
 	tap_ok((size_t)(at - data) < n && number(&at) == 3, "there are three frames");
 	free(data);
+	done(&x);
+	build_done(&b);
+}
+
+static void add_code(struct html_code *c, uint64_t vaddr, const char *text, int64_t line,
+		     int64_t flat, int64_t cum)
+{
+	const struct html_code_line l = { vaddr, strdup(text), flat, cum, line };
+	if (!VEC_PUSH(&c->lines, l))
+		abort();
+}
+
+static int find_code(void *ctx, const struct html_set *set, struct html_code *ret)
+{
+	const struct html_code_function f = { "f", "prog", 0, 2 };
+	(void)set;
+	add_code(ret, 0x10, "nop", 7, 5, 6);
+	add_code(ret, 0x14, "ret", 0, 0, 1);
+	if (!VEC_PUSH(&ret->functions, f))
+		abort();
+	return *(int *)ctx;
+}
+
+/* The number of a short string, or -1. */
+static int string_id(const uint8_t *data, const char *text)
+{
+	const uint8_t *at = data;
+	for (int i = 0; i < 3; i++)
+		number(&at);
+	int n = (int)number(&at);
+	for (int i = 0; i < n; i++) {
+		uint64_t len = number(&at);
+		if (len == strlen(text) && memcmp(at, text, len) == 0)
+			return i;
+		at += len;
+	}
+	return -1;
+}
+
+static void test_code(void)
+{
+	struct build b;
+	struct made x;
+	struct err e = { 0 };
+	size_t n = 0;
+	int result = 0;
+	BUILD(&b, "samples/count", "1 f main");
+	make(&x, &b);
+	struct html_set set = { .fresh = { x.m, x.f, "x" } };
+	struct html_spec spec = { .set = &set, .n_sets = 1, .find_code = find_code,
+				  .code_ctx = &result };
+	tap_int(html_write(&spec, sink_write, &x.page, &e), 0, "a page with instructions");
+	uint8_t *data = data_of(text_of(&x.page), &n);
+	const uint8_t expected[] = {
+		1, (uint8_t)string_id(data, "f"), (uint8_t)string_id(data, "prog"), 2,
+		0x10, (uint8_t)string_id(data, "nop"), 7 * 2, 5 * 2, 6 * 2,
+		4, (uint8_t)string_id(data, "ret"), 0, 0, 1 * 2,
+	};
+	tap_ok(n > sizeof(expected) &&
+	       memcmp(data + n - sizeof(expected), expected, sizeof(expected)) == 0,
+	       "the instructions are at the end of their set");
+	free(data);
+	result = -ENOMEM;
+	tap_int(html_write(&spec, sink_write, &x.page, &e), -ENOMEM, "without memory it fails");
 	done(&x);
 	build_done(&b);
 }
@@ -221,6 +286,7 @@ static void test_svg(void)
 int main(void)
 {
 	test_page();
+	test_code();
 	test_served();
 	test_failure();
 	test_comparable();
