@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define CLOCK_SECOND_NS 1000000000u
+#define CLOCK_SECOND_NS UINT64_C(1000000000)
 
 /* 0, or -errno when there is no such clock. */
 static inline int clock_read_ns(clockid_t clock, uint64_t *ret_ns)

@@ -28,7 +28,7 @@
 
 /* How long a call may take: a thread's is short, and a process may have much memory. */
 #define THREAD_NS CLOCK_SECOND_NS
-#define PROCESS_NS (UINT64_C(10) * CLOCK_SECOND_NS)
+#define PROCESS_NS (10 * CLOCK_SECOND_NS)
 
 /* Until its events are open, a child is not sampled: at first the rings are read often. */
 #define STEP_MS_MIN 5
