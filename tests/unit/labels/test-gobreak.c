@@ -39,11 +39,14 @@ static void __attribute__((noinline)) change(uint64_t labels)
 #endif
 }
 
+/* With -O3 the compiler would call a copy of it that is made for 7. */
+static void (*volatile call_change)(uint64_t) = change;
+
 static void *in_thread(void *ctx)
 {
 	(void)ctx;
 	for (int i = 0; i < 5; i++)
-		change(7);
+		call_change(7);
 	return NULL;
 }
 
@@ -55,7 +58,7 @@ static void run_child(int go)
 	if (read(go, &c, 1) != 1)
 		_exit(1);
 	for (int i = 0; i < 3; i++)
-		change(7);
+		call_change(7);
 	pthread_create(&t, NULL, in_thread, NULL);
 	pthread_join(t, NULL);
 	_exit(0);
