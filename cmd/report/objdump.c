@@ -27,6 +27,7 @@
 
 #define NEAR 8          /* instructions around those with a cost */
 #define MARGIN 16       /* bytes disassembled after the last one */
+/* Of a line, which names a symbol of any length. */
 #define LINE_BYTES_MAX 4096u
 /* A function has less, unless its file is hostile. */
 #define INSTRUCTIONS_MAX 1000000u
@@ -63,28 +64,43 @@ static int add_line(struct objdump *o, char *line)
 	return -ENOMEM;
 }
 
-/* Adds the complete lines of text; the rest moves to its beginning.  A line that is too long is
- * divided. */
-static int add_lines(struct objdump *o, char *text, size_t *n_bytes)
+struct reader {
+	char text[LINE_BYTES_MAX + 1];
+	size_t n;                   /* of a line that is not complete */
+	bool is_added;              /* it was too long, and its beginning was added */
+};
+
+static int end_line(struct objdump *o, struct reader *r, char *line)
 {
-	size_t at = 0;
-	int r = 0;
-	for (char *end; r == 0 && (end = memchr(text + at, '\n', *n_bytes - at));) {
+	bool is_new = !r->is_added;
+	r->is_added = false;
+	return is_new ? add_line(o, line) : 0;
+}
+
+/* Adds the complete lines; the rest moves to the beginning. */
+static int add_lines(struct objdump *o, struct reader *r)
+{
+	char *line = r->text, *end;
+	int result = 0;
+	while (result == 0 && (end = memchr(line, '\n', r->n))) {
 		*end = '\0';
-		r = add_line(o, text + at);
-		at = (size_t)(end - text) + 1;
+		result = end_line(o, r, line);
+		r->n -= (size_t)(end - line) + 1;
+		line = end + 1;
 	}
-	*n_bytes -= at;
-	memmove(text, text + at, *n_bytes);
-	if (*n_bytes == LINE_BYTES_MAX)
-		*n_bytes = 0;
-	return r;
+	memmove(r->text, line, r->n);
+	if (result == 0 && r->n == LINE_BYTES_MAX) {
+		r->text[r->n] = '\0';
+		result = end_line(o, r, r->text);
+		r->is_added = true;
+		r->n = 0;
+	}
+	return result;
 }
 
 static int read_lines(struct objdump *o, int fd, uint64_t deadline_ns)
 {
-	char text[LINE_BYTES_MAX + 1];
-	size_t n = 0;
+	struct reader reader = { .n = 0 };
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		uint64_t now_ns = clock_monotonic_ns();
@@ -94,11 +110,11 @@ static int read_lines(struct objdump *o, int fd, uint64_t deadline_ns)
 			continue;
 		if (r <= 0)
 			return r < 0 ? -errno : -ETIMEDOUT;
-		ssize_t got = read(fd, text + n, LINE_BYTES_MAX - n);
+		ssize_t got = read(fd, reader.text + reader.n, LINE_BYTES_MAX - reader.n);
 		if (got <= 0)
 			return got < 0 ? -errno : 0;
-		n += (size_t)got;
-		r = add_lines(o, text, &n);
+		reader.n += (size_t)got;
+		r = add_lines(o, &reader);
 		if (r < 0)
 			return r;
 	}

@@ -104,6 +104,11 @@ run "$CPROF" convert -o many.pb.gz many.script
 is "$status" 0 'a function with many addresses: converted'
 run env PATH="$T/bin.keep:$PATH" sh -c 'ulimit -t 8; exec "$0" report --list f --disasm many.pb.gz' "$CPROF"
 is "$status $(grep -c '  nop$' out)" '0 150000' '--disasm: 150000 addresses take less than 8 s'
+mkdir long.keep
+printf '#!/bin/sh\nprintf "  10000:\\tjmp f<%%010000d>\\n  10004:\\tnop\\n"\n' >long.keep/objdump
+chmod +x long.keep/objdump
+run env PATH="$T/long.keep:$PATH" "$CPROF" report --list f --disasm many.pb.gz
+is "$status $(grep -cE ' (jmp f<0|nop)' out)" '0 2' '--disasm: a line of any length is one instruction'
 mkdir endless.keep
 printf '#!/bin/sh\nyes "$(printf \047  1000:\\tnop\047)"\n' >endless.keep/objdump
 chmod +x endless.keep/objdump

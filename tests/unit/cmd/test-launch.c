@@ -1,9 +1,9 @@
 #include "base/err.h"
 #include "cmd/launch.h"
 #include "cmd/realtime.h"
+#include "tests/unit/procself.h"
 #include "tests/unit/tap.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,17 +15,6 @@
 
 static struct err e;
 static sigset_t before;
-
-static int n_descriptors(void)
-{
-	int n = 0;
-	DIR *d = opendir("/proc/self/fd");
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
 
 static bool alive(pid_t pid)
 {

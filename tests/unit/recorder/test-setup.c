@@ -6,9 +6,9 @@
 #include "proto/pprof-read.h"
 #include "recorder/setup.h"
 #include "tests/unit/profile/profile-text.h"
+#include "tests/unit/procself.h"
 #include "tests/unit/tap.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -20,17 +20,6 @@
 static struct err e;
 static pid_t self;
 static const char *const cpu_clock[] = { "cpu-clock" };
-
-static int n_descriptors(void)
-{
-	int n = 0;
-	DIR *d = opendir("/proc/self/fd");
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
 
 /* ---- a system call that fails -------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
 #include "snapshot/keepoff.h"
 
 #include "base/host.h"
+#include "tests/unit/procself.h"
 #include "tests/unit/tap.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,13 +99,7 @@ static void test_idle(const cpu_set_t *all, int first)
 
 static int count_threads(void)
 {
-	int n = 0;
-	DIR *d = opendir("/proc/self/task");
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
+	return procself_count("/proc/self/task");
 }
 
 static bool is_over;

@@ -209,7 +209,7 @@ function sourceLine(n, line, text, total, scale, nSides) {
 
 // ---- instructions ----
 
-// functions: those of the source on the other side, as data.js has them.
+// functions: those of the source on the other side, as decode.js reads them.
 function showCode(to, functions, total, scale, note) {
 	to.replaceChildren();
 	to.hidden = !functions.length;

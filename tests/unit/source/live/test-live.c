@@ -7,9 +7,9 @@
 #include "source/source-ring.h"
 #include "tests/unit/source/record-build.h"
 #include "tests/unit/source/sim-ring.h"
+#include "tests/unit/procself.h"
 #include "tests/unit/tap.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,17 +18,6 @@
 
 static struct err e;
 static struct host host;
-
-static int n_descriptors(void)
-{
-	int n = 0;
-	DIR *d = opendir("/proc/self/fd");
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
 
 /* ---- events by thread, without a kernel ------------------------------------------------ */
 
