@@ -19,6 +19,7 @@
 #include "cmd/output.h"
 #include "cmd/signals.h"
 #include "cmd/printable.h"
+#include "cmd/timelineopt.h"
 #include "cprof-import.h"
 
 #include <argp.h>
@@ -75,6 +76,7 @@ static const struct argp_option options[] = {
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 2 },
 	{ "labels", OPT_LABELS, "LIST", 0,
 	  "Built-in labels: {import-labels}", 2 },
+	TIMELINEOPT_ROW(2),
 	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
 	{ "verbose", 'v', NULL, 0, "Explain what was read and which files were used", 2 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 2 },
@@ -126,6 +128,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->waits_given = true;
 		break;
 	case OPT_LOCKS: c->locks = true; break;
+	case TIMELINEOPT_KEY: c->timeline_ns = timelineopt_parse(state, arg); break;
 	case LIMITOPTS_MAX_MEMORY:
 		c->max_memory_bytes = limitopts_max_memory(state, arg);
 		break;

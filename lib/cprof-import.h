@@ -45,6 +45,7 @@ struct cprof_import_config {
 	unsigned waits;                /* enum cprof_import_waits bits, in place of the profiles of
 					* the events that they are computed from */
 	bool locks;                    /* block and mutex have the label lock */
+	uint64_t timeline_ns;          /* as in struct cprof_config */
 	struct cprof_naming naming;
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	uint64_t symbol_timeout_ns;    /* as in struct cprof_config */

@@ -9,21 +9,18 @@
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
+#include "cmd/timelineopt.h"
 
 #include <string.h>
 
 /* More runs than anybody waits for. */
 #define REPEAT_MAX 10000
 
-/* Buckets of --timeline: 600 of the default width are 12 seconds, after which they grow. */
-#define TIMELINE_DEFAULT_NS UINT64_C(20000000)
-#define TIMELINE_MIN_NS UINT64_C(1000000)
-
 enum {
 	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_STRICT,
 	OPT_SCALE, OPT_JSON, OPT_NO_SYMBOLS, OPT_EXCLUSIVE, OPT_REPEAT, OPT_LOCKS,
 	OPT_INTERPRETER, OPT_ALLOC, OPT_HEAP, OPT_DELTA, OPT_AGE,
-	OPT_GO_LABELS, OPT_GO_GOROUTINES, OPT_TIMELINE,
+	OPT_GO_LABELS, OPT_GO_GOROUTINES,
 };
 
 static const struct argp_option options[] = {
@@ -55,8 +52,7 @@ static const struct argp_option options[] = {
 	FILEMODE_ROW(4),
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 4 },
 	{ "labels", OPT_LABELS, "LIST", 0, "Built-in labels: {labels}", 4 },
-	{ "timeline", OPT_TIMELINE, "TIME", OPTION_ARG_OPTIONAL,
-	  "Label samples with their time, in steps of TIME (20ms), or wider ones after 600", 4 },
+	TIMELINEOPT_ROW(4),
 	{ "locks", OPT_LOCKS, NULL, 0,
 	  "In block and mutex, label waits with their lock and its holder", 4 },
 	{ "interpreter", OPT_INTERPRETER, "WHAT", 0,
@@ -169,9 +165,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->labels = optwords_parse_list(&optsets_labels, state, "--labels", arg);
 		c->labels_given = true;
 		break;
-	case OPT_TIMELINE:
-		c->timeline_ns = arg ? optparse_time(state, "--timeline", arg, TIMELINE_MIN_NS,
-						     UINT64_MAX) : TIMELINE_DEFAULT_NS;
+	case TIMELINEOPT_KEY:
+		c->timeline_ns = timelineopt_parse(state, arg);
 		break;
 	case OPT_LOCKS: c->locks = true; break;
 	case OPT_ALLOC:

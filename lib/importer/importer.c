@@ -221,6 +221,19 @@ static int check_callgraph(const struct cprof_importer *m, struct err *e)
 	return -EINVAL;
 }
 
+/* Does the file contain what --timeline requests? */
+static int check_times(const struct cprof_importer *m, struct err *e)
+{
+	bool any = false;
+	for (size_t i = 0; i < m->n_file_events; i++)
+		any |= perfdata_event(m->source, i)->format.sample_type & PERF_SAMPLE_TIME;
+	if (any || !m->config.timeline_ns)
+		return 0;
+	err_set(e, EINVAL, "the samples of '%s' have no times", m->config.path);
+	err_hint(e, "perf record -T records them");
+	return -EINVAL;
+}
+
 static int set_engine(struct cprof_importer *m, struct err *e)
 {
 	const struct cprof_import_config *c = &m->config;
@@ -229,6 +242,10 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 		.n_events = m->waits.n_events, .waits = m->waits.roles,
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
+		.timeline = {
+			.bucket_ns = c->timeline_ns,
+			.since_ns = perfdata_info(m->source)->first_sample_ns,
+		},
 		.max_stack = perfdata_event(m->source, 0)->attr.sample_max_stack,
 		.max_branches = perfdata_info(m->source)->n_branches_max,
 		.machine = machine_of(m), .has_locks = c->locks,
@@ -272,8 +289,9 @@ static int set_up(struct cprof_importer *m, struct err *e)
 	if ((r = importwaits_choose(&m->waits, m->config.waits, m->config.waits_given, e)) < 0 ||
 	    (r = set_events(m, e)) < 0)
 		return r;
-	r = check_callgraph(m, e);
-	return r < 0 ? r : set_engine(m, e);
+	if ((r = check_callgraph(m, e)) < 0 || (r = check_times(m, e)) < 0)
+		return r;
+	return set_engine(m, e);
 }
 
 int cprof_importer_new(const struct cprof_import_config *config,
@@ -374,13 +392,23 @@ static void note_lost(struct cprof_importer *m, const struct record *r)
 		ev->n_lost_by_pmu += r->lost.n_lost;
 }
 
+/* Times begin with the first sample, which a stream does not announce. */
+static void begin_timeline(struct cprof_importer *m, const struct record *r)
+{
+	struct timelabel *t = &m->engine.options.timeline;
+	if (t->bucket_ns && !t->since_ns)
+		t->since_ns = r->time_ns;
+}
+
 bool importer_prepare(struct cprof_importer *m, struct record *r, bool counts)
 {
 	bool is_loss = r->type == PERF_RECORD_LOST || r->type == PERF_RECORD_LOST_SAMPLES;
 	if (is_filtered(r))
 		return false;
-	if (r->type == PERF_RECORD_SAMPLE)
+	if (r->type == PERF_RECORD_SAMPLE) {
+		begin_timeline(m, r);
 		prepare_sample(m, r, counts);
+	}
 	else if (is_loss && counts && r->event < m->n_file_events)
 		note_lost(m, r);
 	return true;
@@ -670,6 +698,7 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 	if (r < 0)
 		return r;
 	const struct perfdata_info *info = perfdata_info(m->source);
+	uint64_t since_ns = m->engine.options.timeline.since_ns;
 	struct cprof_config as_recorded = {
 		.command_line = *info->command_line ? info->command_line : NULL,
 	};
@@ -686,6 +715,7 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 		.period = ev.period ? ev.period : ev.n_samples ? ev.value / ev.n_samples : 1,
 		.coverage_percent = -1, .count_type = evspec_count_type(&m->event[event].spec),
 		.optional_labels = optional_labels(&m->config), .origin = origin,
+		.start_ns = since_ns, .end_ns = since_ns + stats.duration_ns,
 	};
 	return results_write(&p, write, ctx, e);
 }

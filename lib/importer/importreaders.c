@@ -77,8 +77,10 @@ uint32_t importreaders_choose(const struct cprof_importer *m)
 {
 	uint32_t n = m->config.n_readers;
 	struct stat st;
-	/* A stream can be read once, and the order of all samples matters for waits. */
+	/* A stream can be read once, and the order of all samples matters for waits and for where
+	 * times begin. */
 	if (n < 2 || perfdata_info(m->source)->is_pipe || m->waits.n_profiles ||
+	    (m->config.timeline_ns && !m->engine.options.timeline.since_ns) ||
 	    fstat(m->fd, &st) < 0)
 		return 1;
 	if (n != CPROF_READERS_AUTO)

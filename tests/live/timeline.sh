@@ -67,5 +67,32 @@ run "$CPROF" record --timeline=10us -e cpu-clock -- true
 is "$status" 64 'steps are at least 1 ms long'
 run "$CPROF" record --timeline --heap -- true
 is "$status" 64 '--timeline excludes --heap'
+
+# Recordings of perf: a file, read by one thread and by two, and a stream, which announces no times.
+imports() {
+	run "$CPROF" import --timeline=10ms -o i.pb.gz perf.data
+	is "$status" 0 'import --timeline'
+	is "$(moments i.pb.gz 'all(ms % 10 == 0 for ms in t) and min(t) == 0 and max(t) <= seconds * 1000')" True \
+		'import: times are multiples of the step, from the first sample on'
+	is "$(moments i.pb.gz 'max(b - a for a, b in zip(sorted(t), sorted(t)[1:])) >= 300')" True \
+		'import: the pause is a gap between them'
+	run "$CPROF" report --info i.pb.gz
+	like out 'timeline: the label time has steps of 10\.0 ms' 'import: the file names the step'
+	"$CPROF" import -q --timeline=10ms --threads 2 -o i2.pb.gz perf.data
+	is "$(moments i2.pb.gz 'sorted(t.items())')" "$(moments i.pb.gz 'sorted(t.items())')" \
+		'import: two threads find the same times'
+	perf record -q -N -e cpu-clock -o - -- "$PROG/phases" s300 2>/dev/null |
+		"$CPROF" import -q --timeline=10ms -o p.pb.gz -
+	is "$(moments p.pb.gz 'all(ms % 10 == 0 for ms in t) and min(t) == 0 and len(t) > 10')" True \
+		'import: a stream has times, too'
+	perf record -q -N -i --per-thread --no-timestamp -e cpu-clock -o none.data -- "$PROG/phases" s50 >/dev/null 2>&1
+	run "$CPROF" import --timeline none.data
+	is "$status" 1 'import: a file without times is refused'
+	like err "the samples of 'none.data' have no times" 'import: and the message says so'
+}
+if command -v perf >/dev/null && perf record -q -N -e cpu-clock -o perf.data -- \
+	sh -c "'$PROG/phases' s300; sleep 0.4; '$PROG/phases' s300" >/dev/null 2>&1; then
+	imports
+fi
 rm -f ./*.pb.gz
 finish
