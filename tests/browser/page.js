@@ -3,6 +3,7 @@
 //
 //	page.js FOLDER      with main.html (CPU and page faults), diff.html, hostile.html, diff.svg
 
+const { axeSource, violations } = require('./axe.js');
 const { Browser } = require('./browser.js');
 const fs = require('node:fs');
 const path = require('node:path');
@@ -393,6 +394,34 @@ async function disassembles(page) {
 	ok(await page.eval(`document.getElementById('code').hidden`), 'a function without cost of its own has none');
 }
 
+// States of a page in which its elements differ: part of its address, and what is opened.
+const STATES = [['view=graph'], ['view=top&search=main'], ['view=sandwich&name=main'], ['view=source&name=main'],
+	['view=labels'], ['view=graph&label=thread_name%3Dalpha', '#help'], ['view=top', '#info']];
+
+// No rule of axe-core is violated, in any view, light and dark, on wide and narrow windows.
+async function accessible(browser, files) {
+	const axe = await axeSource(browser), found = new Set();
+	let n = 0;
+	for (const [file, states] of files)
+		for (const [k, [hash, button]] of states.entries()) {
+			const narrow = k % 2 === 1;
+			const page = await browser.open(url(file, '#' + hash),
+				{ width: narrow ? 390 : 1400, height: 800, mobile: narrow });
+			await page.until(READY);
+			if (button)
+				await page.eval(`document.querySelector('${button}').click()`);
+			for (let theme = 0; theme < 2; theme++) {
+				for (const line of await violations(page, axe))
+					found.add(file + ' ' + hash + ' ' + (button || '') + ': ' + line);
+				n++;
+				await page.eval(`document.getElementById('theme').click()`);
+			}
+			await browser.send('Target.closeTarget', { targetId: page.targetId });
+		}
+	ok(n > 20, 'axe-core looks at the pages', n);
+	is([...found], [], 'and finds no violation');
+}
+
 async function main() {
 	const browser = await Browser.start(folder);
 	const end = code => {
@@ -419,6 +448,10 @@ async function main() {
 		await deep.until(READY);
 		is(await deep.eval(ROWS), ['70|70.00%|70|70.00%|main.c'], 'an address restores the view');
 		await folds(browser);
+		const code = fs.existsSync(path.join(folder, 'code.html'));
+		await accessible(browser, [['main.html', STATES], ['diff.html', [['view=graph'], ['view=top']]],
+			['times.html', [['view=top&time=0-1000000000'], ['view=graph&time=0-1000000000&base=1000000000-2000000000']]],
+			['waits.html', [['view=graph&idle=1']]], ...code ? [['code.html', [['view=source&name=spin_leaf']]]] : []]);
 		const svg = await browser.open(url('diff.svg'));
 		await svg.until(`document.querySelectorAll('rect').length > 5`);
 		ok(await svg.eval(`[...document.querySelectorAll('title')].some(t => /^work\\n1.40s, 58.33%\\n\\+20.83% of all/.test(t.textContent))`),

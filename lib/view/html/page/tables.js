@@ -160,7 +160,7 @@ function showSource(to, data, files, total, scale, nSides, empty) {
 		const head = make('tr');
 		for (const title of nSides > 1 ? ['flat', 'cum', 'cum base', 'line'] : ['flat', 'cum', 'line'])
 			head.append(make('th', 'number', title));
-		head.append(make('th', 'text', ''));
+		head.append(make('th', 'text', 'source'));
 		table.append(head);
 		const text = data.sources.get(file) || new Map(), numbers = new Set(lines.keys());
 		for (const n of lines.keys())
@@ -260,7 +260,7 @@ const VALUES_SHOWN = 50;
 function showLabels(to, groups, total, unit, on) {
 	to.replaceChildren();
 	for (const g of groups) {
-		const box = make('section', 'label'), head = make('h3', '', g.key);
+		const box = make('section', 'label'), head = make('h2', '', g.key);
 		const by = make('button', 'link', g.isGrouped ? 'ungroup' : 'group by this');
 		by.addEventListener('click', () => on.group(g.isGrouped ? '' : g.key));
 		head.append(by);
