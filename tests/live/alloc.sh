@@ -147,6 +147,15 @@ then
 	run "$CPROF" record --heap -- ./static.keep
 	like err 'does not load libcprof-alloc.so: it is static' 'a static program: the reason'
 fi
+if cc -static -o static.sleeper -x c - 2>/dev/null <<'END'
+#include <unistd.h>
+int main(void) { return (int)sleep(100); }
+END
+then
+	background ./static.sleeper
+	refused 1 'process [0-9]+ cannot load libcprof-alloc.so: it is static' 'a static process: the reason' \
+		record --heap -p "$pid" --duration 1
+fi
 if is_root; then
 	cp /bin/true setuid.keep
 	chown 65534 setuid.keep

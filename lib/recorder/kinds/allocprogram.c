@@ -4,7 +4,6 @@
 #include "base/foreign.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,13 +36,12 @@ static bool read_loader(int fd, const Elf64_Ehdr *h, char loader[256])
 	return false;
 }
 
-const char *allocprogram_why_not(const char *path)
+const char *allocprogram_why_not(const struct foreign_want *want)
 {
 	struct stat st;
 	Elf64_Ehdr h;
 	char loader[256];
-	const struct foreign_want want = { .dir_fd = AT_FDCWD, .path = path };
-	CLEANUP_CLOSE int fd = foreign_open(NULL, &want, &st);
+	CLEANUP_CLOSE int fd = foreign_open(NULL, want, &st);
 	if (fd < 0 || pread(fd, &h, sizeof(h), 0) != sizeof(h) ||
 	    memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
 		return NULL;

@@ -3,7 +3,10 @@
 
 /* Why a program does not load libcprof-alloc.so, although LD_PRELOAD names it. */
 
-/* From the program's file: "it is static" ...; NULL: it should.  Static. */
-const char *allocprogram_why_not(const char *path);
+struct foreign_want;
+
+/* From the program's file: "it is static" ...; NULL: it should, or the file cannot be read.
+ * Static. */
+const char *allocprogram_why_not(const struct foreign_want *want);
 
 #endif

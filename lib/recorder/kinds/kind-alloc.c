@@ -265,11 +265,7 @@ static int started(struct kind_session *k, struct engine *g, struct err *e)
 		*e = a->no_probes;
 		return e->code;
 	}
-	err_set(e, ENOENT, "no process has libcprof-alloc.so or the probes otel_memory:alloc and "
-		"free, or lets them be used");
-	err_hint(e, "start the program with LD_PRELOAD=libcprof-alloc.so, or by cprof record: see "
-		 "cprof-memory(7)");
-	return -ENOENT;
+	return allocempty_no_process(k->host, k->config, e);
 }
 
 static void drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
