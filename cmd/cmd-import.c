@@ -239,6 +239,7 @@ static int summarize(const struct import *m, const struct err *damage)
 {
 	struct importsummary s = {
 		.importer = m->importer, .file = m->file, .verbose = m->verbose,
+		.no_symbols = m->config.naming.no_symbols,
 		.damage = damage->code ? damage->what : NULL,
 	};
 	if (!m->quiet)

@@ -69,6 +69,31 @@ static void print_origin(const struct cprof_import_stats *im, FILE *to)
 		im->is_running_kernel ? ", under this kernel" : "");
 }
 
+/* What has no names, and why. */
+static void print_unnamed(const struct cprof_stats *st, const struct cprof_import_stats *im,
+			  FILE *to)
+{
+	uint64_t n_user = st->n_frames_user - st->n_frames_user_named;
+	uint64_t n_kernel = st->n_frames_kernel - st->n_frames_kernel_named;
+	if (n_user && im->n_absent) {
+		fprintf(to, "  %" PRIu64 " of %" PRIu64 " user frames have no names; files that "
+			"are not here: ", n_user, st->n_frames_user);
+		for (size_t i = 0; i < im->n_absent; i++) {
+			fputs(i ? ", '" : "'", to);
+			printable_text(to, im->absent[i]);
+			fputc('\'', to);
+		}
+		if (im->n_files_missing + im->n_files_wrong > im->n_absent)
+			fputs(" ...", to);
+		fputs("\n    --symfs DIR says where they are, --debug-dir DIR finds them by build "
+		      "id\n", to);
+	}
+	if (n_kernel && im->why_not_kernel)
+		fprintf(to, "  %" PRIu64 " of %" PRIu64 " kernel frames have no names, because "
+			"another kernel was recorded: %s\n    --kernel-debug=vmlinux names them\n",
+			n_kernel, st->n_frames_kernel, im->why_not_kernel);
+}
+
 void importsummary_print(const struct importsummary *s, FILE *to)
 {
 	struct cprof_stats st;
@@ -81,6 +106,8 @@ void importsummary_print(const struct importsummary *s, FILE *to)
 	for (size_t i = 0; i < cprof_importer_n_events(s->importer); i++)
 		print_event(s, to, i);
 	summaryparts_losses(&losses, SUMMARYPARTS_IMPORT, s->verbose, to);
+	if (!s->no_symbols)
+		print_unnamed(&st, &im, to);
 	if (!s->verbose)
 		return;
 	print_origin(&im, to);

@@ -22,6 +22,7 @@ struct importsummary {
 	const struct importsummary_file *file;  /* per event */
 	const char *damage;      /* why part of the file could not be read; NULL: none */
 	bool verbose;
+	bool no_symbols;         /* names were not wanted */
 };
 
 void importsummary_print(const struct importsummary *s, FILE *to);

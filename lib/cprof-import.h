@@ -76,6 +76,9 @@ struct cprof_import_stats {
 	uint64_t n_guests;             /* samples in virtual machines, whose code is unknown */
 	uint64_t n_files, n_files_proven;           /* opened; proven by build id */
 	uint64_t n_files_missing, n_files_wrong;    /* missing; another version */
+	const char *const *absent;     /* the first of the recorded files that are not here */
+	size_t n_absent;
+	const char *why_not_kernel;    /* why kernel functions have no names; NULL: they have */
 };
 
 /* Opens the file and reads its header.  -errno with e set. */

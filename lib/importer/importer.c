@@ -281,6 +281,7 @@ static int set_up(struct cprof_importer *m, struct err *e)
 		.source = m->source, .host = &m->host, .log = m->config.log,
 		.symfs = m->symfs, .debug_dirs = (const char *const *)m->debug_dir,
 		.machine = machine_of(m), .recorded_s = m->modified_ns / 1000000000,
+		.absent = &m->absent,
 	};
 	m->waits = (struct importwaits){
 		.files = &m->files, .log = m->config.log, .path = m->config.path,
@@ -327,6 +328,8 @@ void cprof_importer_free(struct cprof_importer *m)
 	for (size_t i = 0; i < m->n_debug_dirs; i++)
 		free(m->debug_dir[i]);
 	free(m->debug_dir);
+	for (size_t i = 0; i < m->absent.n; i++)
+		free(m->absent.path[i]);
 	free(m->symfs);
 	free(m->kernel_map);
 	free(m->event);
@@ -612,6 +615,8 @@ void cprof_importer_import_stats(struct cprof_importer *m, struct cprof_import_s
 		.n_guests = m->n_guests,
 		.n_files = m->files.n_opened, .n_files_proven = m->files.n_proven,
 		.n_files_missing = m->files.n_missing, .n_files_wrong = m->files.n_wrong,
+		.absent = (const char *const *)m->absent.path, .n_absent = m->absent.n,
+		.why_not_kernel = m->files.why_not_kernel,
 	};
 }
 

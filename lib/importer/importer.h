@@ -33,6 +33,7 @@ struct cprof_importer {
 	struct importer_event *event;
 	size_t n_events, n_file_events;  /* after those of the file come profiles of waits */
 	struct importfiles files;
+	struct importfiles_absent absent;
 	struct importwaits waits;
 	struct engine engine;
 	struct names names;

@@ -1,5 +1,6 @@
 /* A file of this machine is used if its build id is the recorded one; without build ids, only for a
- * recording of this machine, and if the file is older. */
+ * recording of this machine, and if the file is older.  A file below --symfs is the user's choice:
+ * there, only another build id or architecture speaks against it. */
 
 #include "importer/importfiles.h"
 
@@ -10,6 +11,7 @@
 #include "base/path.h"
 #include "proc/dsofile.h"
 #include "source/perfdata/perfdata.h"
+#include "symbolize/arch/arch.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/kernel/symkernel.h"
 
@@ -23,7 +25,15 @@
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
-enum verdict { PROVEN, PLAUSIBLE, UNPROVEN, WRONG, MISSING, UNANSWERED, NO_DESCRIPTOR };
+enum verdict {
+	PROVEN, PLAUSIBLE, ASSUMED,    /* usable */
+	UNPROVEN, WRONG, MISSING, UNANSWERED, NO_DESCRIPTOR
+};
+
+static bool is_usable(enum verdict v)
+{
+	return v <= ASSUMED;
+}
 
 struct wanted {
 	const uint8_t *id;
@@ -73,8 +83,13 @@ static bool is_of_this_machine(struct importfiles *f)
 	return f->origin == IMPORTFILES_HERE;
 }
 
-/* Opens path (absolute, as this machine sees it) and judges it; *ret_fd is set for the first two
- * results only. */
+static bool is_of_recorded_arch(const struct importfiles *f, const struct dso *file)
+{
+	const struct arch *a = arch_of_name(f->machine);
+	return !a || a->e_machine == file->machine;
+}
+
+/* Opens path (absolute, as this machine sees it) and judges it; *ret_fd is set if it is usable. */
 static enum verdict try_path(struct importfiles *f, const struct dso *d, const char *path,
 			     const struct wanted *w, int *ret_fd)
 {
@@ -89,12 +104,41 @@ static enum verdict try_path(struct importfiles *f, const struct dso *d, const c
 	dso_set_file(&file, fd, NULL);
 	if (w->n_id && !same_id(w, file.build_id, file.n_build_id))
 		return WRONG;
-	if (!w->n_id && (*f->symfs || !is_of_this_machine(f)))
+	bool is_chosen = !w->n_id && *f->symfs;
+	if (is_chosen && (!file.is_elf || !is_of_recorded_arch(f, &file)))
+		return WRONG;
+	if (!w->n_id && !is_chosen && !is_of_this_machine(f))
 		return UNPROVEN;
-	if (!w->n_id && !is_older(f, d, &st))
+	if (!w->n_id && !is_chosen && !is_older(f, d, &st))
 		return WRONG;
 	*ret_fd = TAKE_FD(fd);
-	return w->n_id ? PROVEN : PLAUSIBLE;
+	return w->n_id ? PROVEN : is_chosen ? ASSUMED : PLAUSIBLE;
+}
+
+/* Below --symfs by its path or else, as perf --symfs DIR,flat does, by its name; otherwise where it
+ * was recorded.  The path that was judged is in path. */
+static enum verdict try_recorded(struct importfiles *f, const struct dso *d,
+				 const struct wanted *w, char path[PATH_MAX], int *ret_fd)
+{
+	char flat[PATH_MAX];
+	enum verdict v = MISSING;
+	if (snprintf(path, PATH_MAX, "%s%s", f->symfs, d->path) < PATH_MAX)
+		v = try_path(f, d, path, w, ret_fd);
+	if (is_usable(v) || !*f->symfs ||
+	    snprintf(flat, sizeof(flat), "%s/%s", f->symfs, path_base_name(d->path)) >= PATH_MAX)
+		return v;
+	enum verdict by_name = try_path(f, d, flat, w, ret_fd);
+	if (is_usable(by_name) || v == MISSING) {
+		memcpy(path, flat, sizeof(flat));
+		v = by_name;
+	}
+	return v;
+}
+
+static void note_absent(struct importfiles_absent *a, const char *path)
+{
+	if (a && a->n < IMPORTFILES_ABSENT_MAX && (a->path[a->n] = strdup(path)))
+		a->n++;
 }
 
 /* DIR/.build-id/ab/cdef: the file itself, or a folder of perf's cache that holds it as "elf". */
@@ -128,10 +172,15 @@ static void log_verdict(const struct importfiles *f, enum verdict v, const struc
 	if (v == PLAUSIBLE)
 		log_line(f->log, LOG_EXPLAIN, "'%s': used without proof: the recording has no "
 			 "build id of it, and it is older", path);
+	else if (v == ASSUMED)
+		log_line(f->log, LOG_NOTE, "'%s' is used without proof: the recording has no build "
+			 "id of it", path);
 	else if (v == UNPROVEN)
-		log_line(f->log, *f->symfs ? LOG_NOTE : LOG_EXPLAIN,
-			 "'%s' is not used: the recording has no build id of it%s; its code has "
-			 "no names", path, *f->symfs ? "" : ", and comes from another machine");
+		log_line(f->log, LOG_EXPLAIN, "'%s' is not used: the recording has no build id of "
+			 "it, and comes from another machine", path);
+	else if (v == WRONG && *f->symfs && !w->n_id)
+		log_line(f->log, LOG_NOTE, "'%s' is not a program or library of the recorded "
+			 "architecture: its code has no names", path);
 	else if (v == WRONG && w->n_id)
 		log_line(f->log, LOG_NOTE, "'%s' is not the file that was recorded (another build "
 			 "id): its code has no names", path);
@@ -173,10 +222,8 @@ int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_
 	int fd = -ENOENT;
 	if (d->key.kind == DSO_VDSO)
 		return open_vdso(f, d, &w);
-	enum verdict v = MISSING;
-	if (snprintf(path, sizeof(path), "%s%s", f->symfs, d->path) < (int)sizeof(path))
-		v = try_path(f, d, path, &w, &fd);
-	if (v == PROVEN || v == PLAUSIBLE) {
+	enum verdict v = try_recorded(f, d, &w, path, &fd);
+	if (is_usable(v)) {
 		*ret_path = strdup(path);
 	} else {
 		fd = try_cache(f, d, &w, ret_path);
@@ -186,6 +233,8 @@ int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_
 	f->n_opened += fd >= 0;
 	f->n_proven += v == PROVEN;
 	f->n_wrong += v == WRONG || v == UNPROVEN;
+	if (v == MISSING || v == UNPROVEN)
+		note_absent(f->absent, filename);
 	f->n_missing += v == MISSING || v == UNANSWERED || v == NO_DESCRIPTOR;
 	if (fd < 0 && w.n_id && w.n_id <= sizeof(d->build_id) && w.id != d->build_id) {
 		memcpy(d->build_id, w.id, w.n_id);
@@ -324,6 +373,7 @@ bool importfiles_check_kernel(struct importfiles *f)
 	if (!why && !same_addresses(f))
 		why = "its addresses differ (another boot) or are hidden (kernel.kptr_restrict)";
 	f->running_kernel = !why;
+	f->why_not_kernel = why;
 	log_line(f->log, LOG_EXPLAIN, "recorded under %s%s",
 		 why ? "another kernel than this one: " : "this kernel", why ? why : "");
 	return f->running_kernel;

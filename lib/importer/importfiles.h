@@ -4,7 +4,7 @@
 /*
  * The files of an imported recording, on this machine; never a wrong one.  A file is used if it has
  * the recorded build id.  If no build id was recorded, it is used if the recording is of this
- * machine and the file has not changed since.
+ * machine and the file has not changed since, or if it is below --symfs.
  */
 
 #include <stdbool.h>
@@ -19,6 +19,14 @@ struct host;
 struct log;
 struct source;
 
+#define IMPORTFILES_ABSENT_MAX 3u
+
+/* The first recorded files that are not here. */
+struct importfiles_absent {
+	char *path[IMPORTFILES_ABSENT_MAX];
+	size_t n;
+};
+
 struct importfiles {
 	const struct source *source;   /* a perfdata source */
 	const struct host *host;
@@ -29,6 +37,8 @@ struct importfiles {
 	int64_t recorded_s;            /* the recording ended no later than this */
 	bool running_kernel;           /* valid after importfiles_check_kernel */
 	enum { IMPORTFILES_UNKNOWN, IMPORTFILES_HERE, IMPORTFILES_ELSEWHERE } origin;
+	const char *why_not_kernel;    /* valid likewise; NULL: it is the running one */
+	struct importfiles_absent *absent; /* NULL: not wanted */
 	uint64_t n_opened, n_proven, n_missing, n_wrong;
 };
 

@@ -126,6 +126,7 @@ static int reader_init(struct import_readers *rs, uint32_t index, struct err *e)
 	v->files.source = v->records;
 	v->files.host = &v->host;
 	v->files.log = NULL;  /* the total engine's are reported */
+	v->files.absent = NULL;
 	struct engine *g = &v->shard->engine;
 	g->procs.mapdso.open_file = importfiles_open;
 	g->procs.mapdso.open_ctx = &v->files;

@@ -163,6 +163,30 @@ profile 'a missing file: no names, but its build id' moved.pb.gz \
 	"'main' not in names"
 run "$CPROF" import -q --symfs root.keep -o symfs.pb.gz moved.data
 profile '--symfs finds a moved file' symfs.pb.gz "cum('main') > 0.5"
+run "$CPROF" import -o moved.pb.gz moved.data
+like err "user frames have no names; files that are not here: .*'$T/prog.keep'" \
+	'by default, import reports what it could not name, and why'
+like err '--symfs DIR' 'and what helps'
+
+# perf --symfs DIR,flat; nothing contradicts a file if no build id was recorded
+cp "$PROG/serial" prog.keep
+recorded noid -B -e cpu-clock -g -- "$T/prog.keep" 40
+mkdir flat.keep far.keep
+mv prog.keep flat.keep
+run "$CPROF" import -q --symfs flat.keep -o flat.pb.gz moved.data
+profile '--symfs finds a file by its name' flat.pb.gz "cum('main') > 0.5"
+run "$CPROF" import --symfs flat.keep -o flat.pb.gz noid.data
+like err "'.*/flat.keep/prog.keep' is used without proof" 'without a build id, there is a warning'
+profile 'and there are names' flat.pb.gz "cum('main') > 0.5"
+echo text >far.keep/prog.keep
+run "$CPROF" import --symfs far.keep -o far.pb.gz noid.data
+is "$status" 0 'a text below --symfs: import succeeds'
+like err "far.keep/prog.keep' is not a program or library" 'and says that it is no program'
+cp "$PROG/threads" far.keep/prog.keep
+run "$CPROF" import --symfs far.keep -o far.pb.gz moved.data
+like err "far.keep/prog.keep' is not the file that was recorded" 'another build id contradicts a file'
+profile 'which gives no names' far.pb.gz "'main' not in names"
+
 cp "$PROG/threads" prog.keep
 run "$CPROF" import -o wrong.pb.gz moved.data
 is "$status" 0 'a replaced file: import succeeds'
