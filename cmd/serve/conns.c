@@ -1,8 +1,9 @@
 /*
  * Connections.  libmicrohttpd's own timeout starts again with each byte, so a client that sends one
  * byte a second would stay for ever: the times here are limits for a whole step.  With too many
- * connections, those go first that have sent no request for the longest time, so that half-open
- * ones keep nobody out.
+ * connections, those go first that have sent no request for the longest time, and then those that
+ * have been reading an answer for the longest time.  So neither half-open connections nor clients
+ * that do not read keep anybody out.
  */
 #include "cmd/serve/serve.h"
 
@@ -19,6 +20,7 @@
 #define CONNS_SPARE 32u               /* above it, while closed ones are cleaned up */
 #define ACCEPTS_MAX 64u               /* in one round */
 #define CONN_BYTES (32u << 10)        /* for the headers of a request */
+#define SEND_BYTES (64 << 10)         /* in the kernel; it would allow 4 MiB for each client */
 
 #define REQUEST_NS (2 * UINT64_C(1000000000))
 #define TLS_REQUEST_NS (10 * UINT64_C(1000000000))   /* with several round trips before it */
@@ -118,16 +120,29 @@ static bool has_no_request(const struct conn *c)
 	return (c->state == CONN_NEW || c->state == CONN_IDLE) && !c->exchange;
 }
 
-/* Closes the connection without a request that is the oldest. */
-static void make_room(struct serve *s)
+static bool reads_answer(const struct conn *c)
+{
+	return c->state == CONN_ANSWERED;
+}
+
+static struct conn *find_oldest(struct serve *s, bool (*is_asked_for)(const struct conn *c))
 {
 	struct conn *oldest = NULL;
 	for (struct conn *c = s->conns; c; c = c->next)
-		if (has_no_request(c) && (!oldest || c->since_ns < oldest->since_ns))
+		if (is_asked_for(c) && (!oldest || c->since_ns < oldest->since_ns))
 			oldest = c;
-	if (!oldest)
+	return oldest;
+}
+
+/* Closes one connection, but none that waits for a recording. */
+static void make_room(struct serve *s)
+{
+	struct conn *c = find_oldest(s, has_no_request);
+	if (!c)
+		c = find_oldest(s, reads_answer);
+	if (!c)
 		return;
-	shutdown(oldest->fd, SHUT_RDWR);
+	shutdown(c->fd, SHUT_RDWR);
 	if (s->plain)
 		MHD_run(s->plain);
 	if (s->tls)
@@ -144,6 +159,7 @@ static void add(struct serve *s, const struct listener *l, int fd, struct sockad
 	}
 	*c = (struct conn){ .serve = s, .fd = fd, .is_tcp = !l->address.is_unix,
 			    .is_tls = l->daemon == s->tls, .next = s->conns };
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ SEND_BYTES }, sizeof(int));
 	peer_find(fd, &c->peer);
 	conns_set_state(c, CONN_NEW);
 	s->conns = c;
