@@ -152,7 +152,8 @@ static int run_check(int argc, char **argv)
 		printf("%s], \"errors\": %zu, \"warnings\": %zu}\n", c.n_printed ? "\n" : "",
 		       c.n_errors, c.n_warnings);
 	else if (!c.quiet && c.n_errors + c.n_warnings)
-		printf("%zu errors, %zu warnings\n", c.n_errors, c.n_warnings);
+		printf("%zu error%s, %zu warning%s\n", c.n_errors, c.n_errors == 1 ? "" : "s",
+		       c.n_warnings, c.n_warnings == 1 ? "" : "s");
 	if (fflush(stdout) != 0) {
 		struct err e;
 		err_errno(&e, errno, "cannot write the findings");

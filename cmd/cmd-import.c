@@ -98,7 +98,7 @@ static void check_end(struct import *m, struct argp_state *state)
 		argp_error(state, "no FILE given");
 	filemode_check(&m->mode, state, m->output_name);
 	if (m->json && m->output_name && strcmp(m->output_name, "-") == 0)
-		argp_error(state, "--json and -o - both want stdout");
+		argp_error(state, "--json and -o - exclude each other: both write to stdout");
 	if (m->quiet && m->verbose)
 		argp_error(state, "-q and -v exclude each other");
 }

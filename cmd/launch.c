@@ -129,7 +129,8 @@ int launch_exec(struct launch *l, struct err *e)
 	launch_reap(l, true);
 	err_errno(e, number, "cannot run '%s'", l->name);
 	if (number == ENOENT)
-		err_hint(e, "no such command in PATH, or its interpreter is missing");
+		err_hint(e, strchr(l->name, '/') ? "there is no such file, or its interpreter is "
+			    "missing" : "no such command in PATH, or its interpreter is missing");
 	else if (number == EACCES)
 		err_hint(e, "it is not an executable file, or this user may not execute it");
 	return -number;

@@ -51,7 +51,7 @@ int pprof_field_uint(struct pprof_reader *reader, const struct bytes *at,
 {
 	if (f->type != WIRE_VARINT)
 		return pprof_field_bad(reader, at->p,
-				       "field of another type than a number just before");
+				       "field of another type than a number, which ends");
 	*ret = f->value;
 	return 0;
 }
@@ -87,7 +87,7 @@ int pprof_field_string(struct pprof_reader *reader, const struct bytes *at,
 		return r;
 	if (v >= reader->n_strings)
 		return pprof_field_bad(reader, at->p,
-				       "reference to a string that does not exist just before");
+				       "reference to a string that does not exist, which ends");
 	*ret = reader->string[v];
 	return 0;
 }
@@ -96,7 +96,7 @@ int pprof_field_body(struct pprof_reader *reader, const struct bytes *at,
 		     const struct wire_field *f, struct bytes *ret)
 {
 	if (f->type != WIRE_BYTES)
-		return pprof_field_bad(reader, at->p, "number where a message belongs just before");
+		return pprof_field_bad(reader, at->p, "number where a message belongs, which ends");
 	*ret = f->body;
 	return 0;
 }
@@ -110,7 +110,7 @@ int pprof_field_count(struct pprof_reader *reader, const struct bytes *at,
 	}
 	if (f->type != WIRE_BYTES)
 		return pprof_field_bad(reader, at->p,
-				       "field of another type than numbers just before");
+				       "field of another type than numbers, which ends");
 	for (const uint8_t *p = f->body.p; p < f->body.end; p++)
 		*n += *p < 0x80;
 	if (bytes_left(&f->body) > 0 && f->body.end[-1] >= 0x80)

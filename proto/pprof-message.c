@@ -144,7 +144,7 @@ static int read_line(struct pprof_reader *reader, struct bytes body, struct prof
 			line->function = id ? pprof_ids_find(&reader->functions, id) : NULL;
 			if (id && !line->function)
 				return pprof_field_bad(reader, body.p,
-						       "line with an unknown function just before");
+						       "line with an unknown function, which ends");
 			break;
 		case PPROF_LINE_LINE: r = pprof_field_int(reader, &body, &f, &line->line); break;
 		case PPROF_LINE_COLUMN:
@@ -182,7 +182,7 @@ int pprof_message_location(struct pprof_reader *reader, struct bytes body, size_
 			l->mapping = id ? pprof_ids_find(&reader->mappings, id) : NULL;
 			if (id && !l->mapping)
 				return pprof_field_bad(reader, body.p, "location in an unknown "
-						       "mapping just before");
+						       "mapping, which ends");
 			break;
 		case PPROF_LOCATION_ADDRESS:
 			r = pprof_field_uint(reader, &body, &f, &l->address);

@@ -165,7 +165,7 @@ static int add_numbers(struct pprof_samples *s, const struct bytes *at, const st
 {
 	if (f->type != WIRE_VARINT && f->type != WIRE_BYTES)
 		return pprof_field_bad(&s->reader, at->p,
-				       "field of another type than numbers just before");
+				       "field of another type than numbers, which ends");
 	bool locations = f->number == PPROF_SAMPLE_LOCATION_ID;
 	if (locations && f->type == WIRE_BYTES && !s->reader.locations.has_gaps)
 		return add_packed_locations(s, f->body);

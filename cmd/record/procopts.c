@@ -66,7 +66,8 @@ static void add_name(struct findprocs_ids *ids, struct argp_state *state, const 
 	size_t from = ids->pids.n;
 	find_processes(ids, state, name);
 	if (ids->pids.n == from)
-		argp_failure(state, CMD_FAILED, 0, "no process has the name '%s'", name);
+		argp_failure(state, CMD_FAILED, 0, "no process has the name '%s': 'ps -e' lists "
+			     "them", name);
 	print_matches(ids, state, name, from);
 }
 

@@ -100,7 +100,7 @@ static void check_stdout(const struct recordopts *o, struct argp_state *state)
 	if (!o->output || strcmp(o->output, "-") != 0)
 		return;
 	if (o->json)
-		argp_error(state, "--json and -o - both want stdout");
+		argp_error(state, "--json and -o - exclude each other: both write to stdout");
 	if (several)
 		argp_error(state, "%s writes several files, which -o - cannot take", several);
 }

@@ -82,7 +82,7 @@ static void set_format(struct report_options *o, enum report_format format,
 		       struct argp_state *state)
 {
 	if (o->format != REPORT_TEXT && o->format != format)
-		argp_error(state, "only one of --json, --csv and --folded");
+		argp_error(state, "--json, --csv and --folded exclude each other");
 	o->format = format;
 }
 
@@ -174,7 +174,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_LIMIT:
 		if (units_parse_u64(arg, &o->limit) < 0)
-			argp_error(state, "'%s' is not a number of rows", arg);
+			argp_error(state, "--limit '%s' is not a number of rows", arg);
 		o->has_limit = true;
 		return 0;
 	case OPT_SORT:

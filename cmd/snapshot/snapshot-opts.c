@@ -93,7 +93,7 @@ static void check_end(struct snapshot_opts *o, struct argp_state *state)
 	filemode_check(&o->mode, state, o->output);
 	bool to_stdout = o->output && strcmp(o->output, "-") == 0;
 	if (to_stdout && (o->text || o->fold || o->json || o->go_format))
-		argp_error(state, "-o - and --%s both want stdout",
+		argp_error(state, "-o - and --%s exclude each other: both write to stdout",
 			   o->text ? "text" : o->fold ? "fold" : o->json ? "json" : "format");
 	o->text |= !o->output && !o->fold && !o->json && !o->go_format && o->n_repeats < 2;
 	o->fold |= !o->output && o->n_repeats > 1;
@@ -147,7 +147,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->symbol_timeout_ns = limitopts_symbol_timeout(state, arg);
 		break;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is not an option: processes are given with -p", arg);
+		argp_error(state, "unexpected argument '%s': processes are given with -p", arg);
 		break;
 	case ARGP_KEY_END:
 		check_end(o, state);

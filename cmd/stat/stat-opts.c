@@ -65,7 +65,7 @@ static void check_end(const struct stat_opts *o, struct argp_state *state)
 	if (c->only_user && c->only_kernel)
 		argp_error(state, "--user and --kernel exclude each other");
 	if (o->n_repeats > 1 && !tasks->command)
-		argp_error(state, "-r repeats a command");
+		argp_error(state, "-r repeats a command, and none was given");
 	if (o->n_repeats > 1 && c->per_thread)
 		argp_error(state, "-r and --per-thread exclude each other");
 	filemode_check(&o->mode, state, o->output);

@@ -40,7 +40,7 @@ int evcursor_complain(const struct evcursor *p, int errnum, size_t at, const cha
 	evcursor_printable(p->text, n, text);
 	int r = at ? err_set(p->e, errnum, "%s, at character %zu of '%s'", what, at + 1, text)
 		      : err_set(p->e, errnum, "%s", what);
-	if (n <= EVCURSOR_SHOWN_MAX)
+	if (n && n <= EVCURSOR_SHOWN_MAX)
 		err_hint(p->e, "%s\n%*s^%s%s", text, (int)at, "", *advice ? "\n" : "", advice);
 	else
 		err_hint(p->e, "%s", advice);

@@ -374,7 +374,8 @@ int evkind_parse(struct evcursor *p)
 	const char *text = p->text + name.from;
 	size_t n = name.to - name.from;
 	if (n == 0)
-		return evcursor_complain(p, EINVAL, name.from, "", "event name missing");
+		return evcursor_complain(p, EINVAL, name.from, "'cprof list' shows all names",
+					 "event name missing");
 	p->at = name.to;
 	const struct evnames_entry *known = evnames_find(text, n);
 	if (known)

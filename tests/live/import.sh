@@ -242,5 +242,5 @@ refused 1 'calls cannot be recorded|no hardware PMU|PMU' 'no LBR stacks to recor
 	record --call-graph lbr -e cpu-clock -- true
 refused 64 "cgroup" 'a label that is not in the file' import --labels cgroup fp.data.keep
 refused 64 'KEY=VALUE' 'a bad label' import --label x fp.data.keep
-refused 64 'both want stdout' '--json -o -' import --json -o - fp.data.keep
+refused 64 'both write to stdout' '--json -o -' import --json -o - fp.data.keep
 finish

@@ -72,7 +72,7 @@ profile 'one sample for each thread, with numbers as labels' s.pb.gz \
 	"'no thread was stopped' in comments and 'read within' in comments"
 like err 'threads, read within .* none was stopped' 'the terminal says how long it took'
 run "$CPROF" check s.pb.gz
-like out '^0 errors, 1 warnings$' 'all tools can read it'
+like out '^0 errors, 1 warning$' 'all tools can read it'
 like out "label 'wait' is a number and is dropped .pyroscope" 'except that one of them drops numbers'
 
 run "$CPROF" snapshot -p "$pid"
@@ -152,5 +152,5 @@ refused 64 'no target' 'no target' snapshot
 refused 64 'exclude each other' 'two outputs' snapshot -p 1 --text --json
 refused 64 'goes with --repeat' '--every alone' snapshot -p 1 --every 1s
 refused 64 'excludes --stop' 'waits of stopped threads' snapshot -p 1 --older-than 1s --stop=all
-refused 64 'not an option' 'a command' snapshot -p 1 ls
+refused 64 'unexpected argument' 'a command' snapshot -p 1 ls
 finish

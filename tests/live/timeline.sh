@@ -31,7 +31,7 @@ is "$(moments t.pb.gz 'max(t) <= seconds * 1000 and max(t) > 650')" True 'the la
 is "$(moments t.pb.gz 'len(p.samples) == len({(tuple(l.id for l in s[0]), tuple(s[2].items())) for s in p.samples})')" \
 	True 'no two samples have the same stack and labels'
 run "$CPROF" check t.pb.gz
-like out "^0 errors, 1 warnings" 'the profile is valid, but one reader drops times'
+like out "^0 errors, 1 warning" 'the profile is valid, but one reader drops times'
 run "$CPROF" report --info t.pb.gz
 like out 'timeline: the label time has steps of 10\.0 ms' 'the file names the step'
 sum_of() {

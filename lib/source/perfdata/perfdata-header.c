@@ -178,6 +178,16 @@ static int read_file_header(struct perfdata *p, struct err *e)
 	return 0;
 }
 
+static int not_perfdata(const struct perfdata *p, const uint8_t *bytes, size_t n, struct err *e)
+{
+	bool is_gzip = n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+	int r = err_set(e, EINVAL, n ? "'%s' is not a perf.data file" : "'%s' is empty", p->name);
+	if (n)
+		err_hint(e, is_gzip ? "it may be a profile: 'cprof report FILE' shows those"
+				    : "'perf record' writes such files");
+	return r;
+}
+
 int perfdata_read_header(struct perfdata *p, struct err *e)
 {
 	struct perfdata_input *in = perfdata_file(p);
@@ -192,8 +202,7 @@ int perfdata_read_header(struct perfdata *p, struct err *e)
 		return err_set(e, EINVAL, "'%s' has the first version of the format, of 2009",
 			       p->name);
 	if (n < sizeof(*head) || (head[0] != MAGIC && __builtin_bswap64(head[0]) != MAGIC))
-		return err_set(e, EINVAL, n ? "'%s' is not a perf.data file" : "'%s' is empty",
-			       p->name);
+		return not_perfdata(p, in->p, n, e);
 	if (!r)
 		return err_set(e, EINVAL, "'%s' is truncated in its header", p->name);
 	/* The magic number is the same text everywhere; as a number it shows the byte order. */

@@ -20,8 +20,8 @@ void failif_done(struct failif *g)
 static int refuse(const char *text, struct err *e)
 {
 	int r = err_usage(e, "--fail-if '%s' is not a condition", text);
-	err_hint(e, "such as 'flat(NAME) > +2%%', 'cum(NAME) > 30%%', 'flat(*) > +1%%', "
-		    "'total > +5%%'");
+	err_hint(e, "conditions are, for example, 'flat(NAME) > +2%%', 'cum(NAME) > 30%%', "
+		    "'flat(*) > +1%%', 'total > +5%%'");
 	return r;
 }
 

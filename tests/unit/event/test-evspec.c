@@ -132,8 +132,9 @@ static void refuses(const char *text, const char *want, const char *hint)
 
 static void errors(void)
 {
-	refuses("", "event name missing", "\n^");
-	refuses("cycles,", "event name missing, at character 8 of 'cycles,'", "cycles,\n       ^");
+	refuses("", "event name missing", "'cprof list' shows all names");
+	refuses("cycles,", "event name missing, at character 8 of 'cycles,'",
+		"cycles,\n       ^\n'cprof list' shows all names");
 	refuses(",cycles", "event name missing", NULL);
 	refuses("cycles,,r1", "event name missing, at character 8 of 'cycles,,r1'", NULL);
 	refuses(":u", "event name missing", NULL);
