@@ -41,12 +41,18 @@ static uint64_t *counter(struct spool_counters *n, size_t i)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
+/* Only in a group of its own may a process without CAP_FSETID set the bit by which files get the
+ * group of their folder. */
 static int set_group(int dir_fd, const char *path, const char *group, struct err *e)
 {
 	const struct group *g = getgrnam(group);
+	struct stat st;
 	if (!g)
 		return err_set(e, ENOENT, "there is no group '%s'", group);
-	if (fchown(dir_fd, (uid_t)-1, g->gr_gid) < 0 || fchmod(dir_fd, MODE_GROUP) < 0)
+	if (fstat(dir_fd, &st) == 0 && st.st_gid == g->gr_gid && (st.st_mode & 07777) == MODE_GROUP)
+		return 0;
+	if (fchown(dir_fd, (uid_t)-1, getegid()) < 0 || fchmod(dir_fd, MODE_GROUP) < 0 ||
+	    fchown(dir_fd, (uid_t)-1, g->gr_gid) < 0)
 		return err_errno(e, errno, "cannot give '%s' to the group '%s'", path, group);
 	return 0;
 }
