@@ -411,8 +411,7 @@ bool importer_prepare(struct cprof_importer *m, struct record *r, bool counts)
 	if (r->type == PERF_RECORD_SAMPLE) {
 		begin_timeline(m, r);
 		prepare_sample(m, r, counts);
-	}
-	else if (is_loss && counts && r->event < m->n_file_events)
+	} else if (is_loss && counts && r->event < m->n_file_events)
 		note_lost(m, r);
 	return true;
 }

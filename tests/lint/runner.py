@@ -114,7 +114,7 @@ for start in STARTS:
 
 # As in execve(2), it has no environment when the test ends.
 r = run.run_test(test_of(
-    "echo 1..1; echo ok 1; setsid env -i sh -c \"sleep 0.4; exec env %s=$%s sleep 987\" & sleep 0.1"
+    "echo 1..1; echo ok 1; setsid env -i sh -c \"sleep 0.25; exec env %s=$%s sleep 987\" & sleep 0.1"
     % (run.TAG, run.TAG)))
 time.sleep(0.5)
 left = run.processes(r.tag, -1)
