@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/freememory.h"
 #include "base/hash.h"
 #include "cmd/agent/agent-config.h"
 #include "cmd/agent/agent-opts.h"
@@ -201,6 +202,7 @@ static int cut(struct agent *a, struct err *e)
 		r = begin_writer(a, e);
 	if (r == 0)
 		r = cprof_recorder_clear(a->recorder, e);
+	freememory_return();
 	plan_cut(a);
 	return r;
 }
