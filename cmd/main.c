@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/nofile.h"
 #include "cmd/printable.h"
+#include "cmd/perfwords.h"
 #include "cmd/suggest.h"
 
 #include <argp.h>
@@ -61,19 +62,22 @@ static const char *nearest_command(const char *name)
 static int fail_unknown(const char *name)
 {
 	bool is_option = name[0] == '-';
-	const char *near = is_option ? NULL : nearest_command(name);
+	const char *instead = perfwords_instead("", name);
+	const char *near = is_option || instead ? NULL : nearest_command(name);
 	fputs(is_option ? "cprof: unrecognized option '" : "cprof: no command '", stderr);
 	printable_text(stderr, name);
 	fputs("'\n", stderr);
 	if (near)
 		fprintf(stderr, "  did you mean '%s'?\n", near);
+	if (instead)
+		fprintf(stderr, "  %s\n", instead);
 	fputs("  the commands are:", stderr);
 	for (const struct cmd *const *c = cmd_all; *c; c++)
 		fprintf(stderr, " %s", (*c)->name);
 	fputc('\n', stderr);
 	if (is_option)
 		fputs("  options follow the command, as in 'cprof record -p PID'\n", stderr);
-	else if (!near)
+	else if (!near && !instead)
 		fputs("  to record a program: 'cprof record PROGRAM [ARG...]'\n", stderr);
 	return CMD_USAGE;
 }
@@ -117,7 +121,10 @@ static int run_command(const struct cmd *c, int argc, char **argv)
 		fprintf(stderr, "cprof %s: unrecognized option '", c->name);
 		printable_text(stderr, given);
 		fputs("'\n", stderr);
-		if (s.near)
+		const char *instead = perfwords_instead(c->name, given);
+		if (instead)
+			fprintf(stderr, "  %s\n", instead);
+		else if (s.near)
 			fprintf(stderr, "  did you mean '--%s'?\n", s.near);
 		fprintf(stderr, "Try `cprof %s --help' or `cprof %s --usage' for more "
 			"information.\n", c->name, c->name);

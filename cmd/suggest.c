@@ -123,6 +123,17 @@ static struct suggest look_long(const struct names *names, const char *word, boo
 				 .near = nearest(name, n, names->name.v, names->name.n) };
 }
 
+static bool has_key(const struct argp *argp, int key)
+{
+	for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++)
+		if (o->key == key)
+			return true;
+	for (const struct argp_child *c = argp->children; c && c->argp; c++)
+		if (has_key(c->argp, key))
+			return true;
+	return false;
+}
+
 /* Looks at "-abc". */
 static struct suggest look_short(const struct argp *argp, const char *word, bool *ret_skip)
 {
@@ -130,6 +141,9 @@ static struct suggest look_short(const struct argp *argp, const char *word, bool
 		return (struct suggest){ .kind = SUGGEST_HELP };
 	if (strcmp(word, "-V") == 0)
 		return (struct suggest){ .kind = SUGGEST_VERSION };
+	/* perf's habit */
+	if (strcmp(word, "-i") == 0 && !has_key(argp, 'i'))
+		return (struct suggest){ .kind = SUGGEST_OPTION, .given = word, .n_given = 2 };
 	for (const char *key = word + 1; *key; key++)
 		if (takes_value(argp, *key)) {
 			*ret_skip = !key[1];

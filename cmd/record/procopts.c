@@ -89,15 +89,12 @@ void procopts_parse(struct findprocs_ids *ids, struct argp_state *state, const c
 	free(copy);
 }
 
-void procopts_take_words(struct findprocs_ids *ids, struct argp_state *state, char ***command)
+bool procopts_take_word(struct findprocs_ids *ids, struct argp_state *state, const char *word)
 {
-	for (char **word = *command; word && *word; word++)
-		if (!is_id(*word))
-			return;
-	for (; ids->pids.n && *command && **command; ++*command)
-		procopts_parse(ids, state, **command);
-	if (*command && !**command)
-		*command = NULL;
+	if (!ids->pids.n || state->quoted || !is_id(word))
+		return false;
+	add_id(ids, state, word);
+	return true;
 }
 
 void procopts_add_children(struct findprocs_ids *ids, struct argp_state *state)

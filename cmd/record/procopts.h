@@ -12,9 +12,9 @@ struct findprocs_ids;
 /* Appends the processes of a list of ids and names, separated by commas or white space. */
 void procopts_parse(struct findprocs_ids *ids, struct argp_state *state, const char *arg);
 
-/* `-p $(pidof NAME)` makes all ids but the first look like a command: appends a command that
- * consists of ids alone, and sets it to NULL. */
-void procopts_take_words(struct findprocs_ids *ids, struct argp_state *state, char ***command);
+/* `-p $(pidof NAME)` makes the second id look like a command, also if options follow: appends a
+ * word that is an id if there is one already, and it does not follow "--". */
+bool procopts_take_word(struct findprocs_ids *ids, struct argp_state *state, const char *word);
 
 /* Appends all present descendants of the processes in the list. */
 void procopts_add_children(struct findprocs_ids *ids, struct argp_state *state);

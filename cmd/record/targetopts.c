@@ -157,7 +157,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;
 	case ARGP_KEY_END:
-		taskopts_take_words(&o->tasks, state);
 		check_target(o, state);
 		taskopts_find_children(&o->tasks, state);
 		break;

@@ -20,6 +20,8 @@ error_t taskopts_parse(struct taskopts *o, struct argp_state *state, int key, ch
 		break;
 	case TASKOPTS_NO_INHERIT: o->no_inherit = true; break;
 	case ARGP_KEY_ARG:
+		if (procopts_take_word(&o->processes, state, arg))
+			break;
 		/* Everything from the command's first word on belongs to the command. */
 		o->command = &state->argv[state->next - 1];
 		state->next = state->argc;
@@ -37,11 +39,6 @@ bool taskopts_has_ids(const struct taskopts *o)
 bool taskopts_is_command(const struct taskopts *o)
 {
 	return o->command && !o->all && !taskopts_has_ids(o);
-}
-
-void taskopts_take_words(struct taskopts *o, struct argp_state *state)
-{
-	procopts_take_words(&o->processes, state, &o->command);
 }
 
 void taskopts_check(const struct taskopts *o, struct argp_state *state, const char *verb)

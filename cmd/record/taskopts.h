@@ -28,9 +28,6 @@ struct taskopts {
  * ARGP_ERR_UNKNOWN for other keys. */
 error_t taskopts_parse(struct taskopts *o, struct argp_state *state, int key, char *arg);
 
-/* For ARGP_KEY_END, before check: takes ids that look like a command. */
-void taskopts_take_words(struct taskopts *o, struct argp_state *state);
-
 /* Reports with argp_error what does not fit together.  verb: what the command does with tasks,
  * "record". */
 void taskopts_check(const struct taskopts *o, struct argp_state *state, const char *verb);

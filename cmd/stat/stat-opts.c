@@ -96,7 +96,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': o->quiet = true; break;
 	case 'v': o->verbose = true; break;
 	case ARGP_KEY_END:
-		taskopts_take_words(&o->tasks, state);
 		check_end(o, state);
 		taskopts_find_children(&o->tasks, state);
 		break;

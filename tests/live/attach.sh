@@ -100,6 +100,15 @@ named() {
 }
 attempts 3 named '-p a-cprof-target-name'
 attempts 3 named "-p $parent --children"
+# as the shell expands -p $(pidof NAME)
+unquoted() {
+	# shellcheck disable=SC2046 # several words
+	run "$CPROF" record -e cpu-clock -p $(pgrep -f '^./a-cprof-target-name') --duration 1 -o named.pb.gz
+	is "$status" 0 '-p PID PID --duration: recorded'
+	profile '-p PID PID: both processes have samples' named.pb.gz \
+		"cum('recurse') > 0.9" "len(labels('pid')) == 2"
+}
+attempts 3 unquoted
 
 # A command that only says how long.
 started=$(date +%s)
