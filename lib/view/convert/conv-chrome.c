@@ -7,6 +7,8 @@
  * parent ended.  Readers add start and duration as floating-point numbers of microseconds, and a
  * child that then ends after its parent confuses them.  So times are multiples of an eighth of a
  * microsecond, for which these sums are exact: children that fill their parent end when it does.
+ * A call ends one such step before the next one begins, because speedscope takes an end and a begin
+ * of equal calls at the same time for a call without length.
  */
 
 #include "view/convert/format.h"
@@ -79,7 +81,9 @@ static int put_calls(const struct rows *r, const struct forest *f, double ns_eac
 		int64_t *at = n->parent == MODEL_NONE ? &thread_next[n->thread] : &next[n->parent];
 		begin[i] = next[i] = *at;
 		*at = model_add(*at, n->total);
-		int64_t ts = to_ns(begin[i], ns_each);
+		int64_t ts = to_ns(begin[i], ns_each), end = to_ns(*at, ns_each) - STEP_NS;
+		end = end > 0 ? end : 0;
+		ts = ts < end ? ts : end;
 		put_comma(o, first);
 		emit_text(o, "{\"ph\":\"X\",\"name\":");
 		emit_json(o, r->row[n->frame].name);
@@ -87,7 +91,7 @@ static int put_calls(const struct rows *r, const struct forest *f, double ns_eac
 			    t->pid, t->tid);
 		put_us(o, ts);
 		emit_text(o, ",\"dur\":");
-		put_us(o, to_ns(*at, ns_each) - ts);
+		put_us(o, end - ts);
 		emit_format(o, ",\"args\":{\"self\":%" PRId64 ",\"total\":%" PRId64, n->self,
 			    n->total);
 		if (r->row[n->frame].file[0]) {

@@ -76,16 +76,16 @@ static const char want_chrome[] =
 	"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":4,\"tid\":6,\"args\":{\"name\":\"two"
 	"\"}},\n"
 	"{\"ph\":\"X\",\"name\":\"main\",\"cat\":\"cprof\",\"pid\":4,\"tid\":5,\"ts\":0.000,"
-	"\"dur\":4000.000,\"args\":{\"self\":3000000,\"total\":4000000,\"file\":\"main.c\"}},"
+	"\"dur\":3999.875,\"args\":{\"self\":3000000,\"total\":4000000,\"file\":\"main.c\"}},"
 	"\n"
 	"{\"ph\":\"X\",\"name\":\"leaf\",\"cat\":\"cprof\",\"pid\":4,\"tid\":5,\"ts\":0.000,"
-	"\"dur\":1000.000,\"args\":{\"self\":1000000,\"total\":1000000,\"file\":\"a.c\"}},\n"
+	"\"dur\":999.875,\"args\":{\"self\":1000000,\"total\":1000000,\"file\":\"a.c\"}},\n"
 	"{\"ph\":\"X\",\"name\":\"main\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
-	"\"dur\":2000.000,\"args\":{\"self\":0,\"total\":2000000,\"file\":\"main.c\"}},\n"
+	"\"dur\":1999.875,\"args\":{\"self\":0,\"total\":2000000,\"file\":\"main.c\"}},\n"
 	"{\"ph\":\"X\",\"name\":\"outer\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
-	"\"dur\":2000.000,\"args\":{\"self\":0,\"total\":2000000,\"file\":\"outer.c\"}},\n"
+	"\"dur\":1999.875,\"args\":{\"self\":0,\"total\":2000000,\"file\":\"outer.c\"}},\n"
 	"{\"ph\":\"X\",\"name\":\"inner\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
-	"\"dur\":2000.000,\"args\":{\"self\":2000000,\"total\":2000000,\"file\":\"inner.c\"}}"
+	"\"dur\":1999.875,\"args\":{\"self\":2000000,\"total\":2000000,\"file\":\"inner.c\"}}"
 	"]}\n";
 
 /* From the shared tables on. */
@@ -193,7 +193,7 @@ static void test_chrome_ends(void)
 {
 	struct build b;
 	uint64_t n;
-	unsigned n_calls = 0, n_late = 0;
+	unsigned n_calls = 0, n_late = 0, n_touching = 0;
 	double end[8] = { 0 };
 	/* as sums of decimals, three of these are wrong */
 	BUILD(&b, "cpu/nanoseconds", "2451981 a main", "1785084 b main", "168272 c main",
@@ -208,8 +208,10 @@ static void test_chrome_ends(void)
 		if (n_calls++ == 0)
 			end[0] = ts + dur;
 		n_late += ts + dur > end[0] || ts < end[1];
+		n_touching += n_calls > 2 && dur > 0 && ts == end[1];
 		end[1] = n_calls > 1 ? ts + dur : 0;
 	}
+	tap_int(n_touching, 0, "chrome: no call begins when the one before it ends");
 	tap_int(n_calls, 9, "chrome: a call for each function");
 	tap_int(n_late, 0, "chrome: no call ends after its caller or begins before the last one");
 	free(text);
