@@ -115,7 +115,7 @@ static void print_text(const struct cprof_doctor *d, const struct options *o, in
 		printf("cprof " CPROF_VERSION " on Linux %s, %s, as user %ld\n", u.release,
 		       u.machine, (long)geteuid());
 	print_findings(d, false,
-		       "\nDoes not work, or only partly; the weakest remedy first:");
+		       "\nUnavailable or limited (the least invasive fix first):");
 	if (has_capability_remedy(d))
 		printf("  (setcap replaces the capabilities of a file: list all that you want in "
 		       "one call, separated by commas;\n  only groups named in /etc/cprof.conf "
