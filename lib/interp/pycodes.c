@@ -54,6 +54,7 @@ static void read_code(struct pycodes *c, struct pycode *code)
 	struct python_code read;
 	char name[sizeof(NAME_PREFIX) + sizeof(read.name)];
 	code->function = VFUNCS_NONE;
+	python_lines_done(&code->lines);
 	if (!python_code_read(c->pages, c->layout, c->code_type, code->at, &read))
 		return;
 	snprintf(name, sizeof(name), NAME_PREFIX "%s", read.name);
@@ -108,6 +109,11 @@ uint32_t pycodes_at(struct pycodes *c, uint64_t at)
 		return PYCODES_NONE;
 	if (i == HASHINDEX_NONE || !is_same(&c->v.v[i].key, &key))
 		return add_code(c, at, i, &key);
+	/* when it was met, the page with its name may have been read before it was made */
+	if (!c->v.v[i].is_read_twice && c->now_ns != c->v.v[i].met_ns) {
+		c->v.v[i].is_read_twice = true;
+		read_code(c, &c->v.v[i]);
+	}
 	c->v.v[i].proven_ns = c->now_ns;
 	return i;
 }

@@ -32,7 +32,7 @@ struct pycode {
 	struct { uint32_t off, line; } known[PYCODES_LINES]; /* off: 0 is not in it */
 	uint64_t start, n_bytes;        /* its instructions; n_bytes 0: unknown */
 	uint32_t n_frame_bytes;         /* from its frame to the next one; 0: unknown */
-	bool is_generator;
+	bool is_generator, is_read_twice;
 	uint64_t met_ns, proven_ns;
 };
 

@@ -40,6 +40,32 @@ static void replace(uint64_t at)
 	runtime_pages_forget(&pages);
 }
 
+static const char *file_of(uint32_t code)
+{
+	uint32_t line;
+	const struct vfunc *f = code == PYCODES_NONE ? NULL :
+		vfuncs_at(&vfuncs, vfuncs_vaddr(codes.v.v[code].function, 0), &line);
+	return f ? strtab_get(&vfuncs.strings, f->file) : "";
+}
+
+/* Its file's name comes to a page that was read before. */
+static void check_young(void)
+{
+	static const uint8_t table[] = { 0, 0 };
+	uint64_t before;
+	start(11);
+	runtime_pages_read(&pages, memory.next, &before, sizeof(before));
+	uint64_t file = pymemory_text(&memory, "/srv/b.py", 9, 1, true);
+	memory.next = (memory.next / RUNTIME_PAGE_BYTES + 1) * RUNTIME_PAGE_BYTES;
+	uint64_t young = pymemory_code(&memory, "young", 1, table, 2);
+	gomemory_word(&memory.memory, young + layout.code_file, file);
+	uint32_t code = pycodes_at(&codes, young);
+	runtime_pages_forget(&pages);
+	codes.now_ns++;
+	tap_ok(pycodes_at(&codes, young) == code && strcmp(file_of(code), "/srv/b.py") == 0,
+		"an object that was made since a page was read");
+}
+
 int main(void)
 {
 	static const uint8_t table[] = { 0, 0 };
@@ -92,6 +118,7 @@ int main(void)
 	uint32_t epoch = codes.epoch;
 	pycodes_limit(&codes);
 	tap_int(codes.epoch, epoch, "few objects stay");
+	check_young();
 	pycodes_done(&codes);
 	runtime_pages_done(&pages);
 	vfuncs_done(&vfuncs);
