@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define CALLS_MAX 131072u
-#define STEPS_MAX 512u                  /* of a search */
+#define STEPS_MAX 2048u                 /* of a search */
+#define DEAD_ENDS 128u                  /* that a search remembers; a power of two */
 
 /* Instead of a caller's line: this is no call by native code. */
 #define NO_LINE UINT32_MAX
@@ -52,6 +53,12 @@ bool interp_calls_has_first(const struct interp_calls *c, const struct interp_ba
 	return base->at && call_at(c, &one) != HASHINDEX_NONE;
 }
 
+bool interp_calls_has(const struct interp_calls *c, uint32_t caller, uint32_t callee)
+{
+	const struct interp_calls_one one = { callee, caller, NO_LINE, 0 };
+	return call_at(c, &one) != HASHINDEX_NONE;
+}
+
 static void add(struct interp_calls *c, const struct interp_calls_one *one)
 {
 	uint64_t hash = hash_pair(hash_pair(one->callee, one->caller), one->line);
@@ -91,6 +98,8 @@ struct search {
 	const struct interp_base *base;
 	enum interp_entry entry;
 	uint32_t n_steps, n_ways;
+	bool is_cut;                    /* some ways have too many callers */
+	struct { uint32_t callee; uint64_t distance; bool is_used; } dead[DEAD_ENDS];
 	size_t n, n_ret;
 	struct interp_link link[INTERP_CALLS_DEPTH], *ret;
 };
@@ -111,31 +120,60 @@ static bool fits(const struct search *s, uint32_t first, uint64_t distance)
 			     (s->entry == INTERP_ENTRY_FUNCTION) == (w == INTERP_FRAMES_STACKED));
 }
 
+static bool is_dead_end(const struct search *s, uint32_t callee, uint64_t distance)
+{
+	size_t slot = hash_pair(callee, distance) & (DEAD_ENDS - 1);
+	return s->dead[slot].is_used && s->dead[slot].callee == callee &&
+	       s->dead[slot].distance == distance;
+}
+
+static void note_dead_end(struct search *s, uint32_t callee, uint64_t distance)
+{
+	size_t slot = hash_pair(callee, distance) & (DEAD_ENDS - 1);
+	s->dead[slot].is_used = true;
+	s->dead[slot].callee = callee;
+	s->dead[slot].distance = distance;
+}
+
+static void search(struct search *s, uint32_t callee, uint64_t distance);
+
+/* All ways through a caller, if its frame fits. */
+static void search_caller(struct search *s, uint32_t caller, uint64_t distance)
+{
+	uint32_t n_bytes;
+	enum interp_frames_where w = s->r->frames_where(s->r->ctx, caller, &n_bytes);
+	n_bytes = w == INTERP_FRAMES_STACKED ? n_bytes : 0;
+	if (w == INTERP_FRAMES_UNKNOWN || n_bytes > distance)
+		return;
+	if (s->n == INTERP_CALLS_DEPTH) {
+		s->is_cut = true;
+		return;
+	}
+	s->link[s->n++] = (struct interp_link){ .code = caller };
+	search(s, caller, distance - n_bytes);
+	s->n--;
+}
+
 /* All ways to callee, whose frame is at that distance. */
 static void search(struct search *s, uint32_t callee, uint64_t distance)
 {
 	const struct interp_calls_one *one;
+	uint32_t n_ways = s->n_ways;
+	if (is_dead_end(s, callee, distance))
+		return;
 	for (uint32_t i = first_of(s->c, callee); i != HASHINDEX_NONE; i = one->next) {
-		uint32_t n_bytes;
 		one = &s->c->v.v[i];
 		if (++s->n_steps > STEPS_MAX)
 			return;
-		if (one->line != NO_LINE) {
-			if (one->caller == s->base->outer_code &&
-			    one->line == s->base->line && fits(s, callee, distance))
-				note_way(s);
-			continue;
-		}
-		enum interp_frames_where w =
-			s->r->frames_where(s->r->ctx, one->caller, &n_bytes);
-		n_bytes = w == INTERP_FRAMES_STACKED ? n_bytes : 0;
-		if (w == INTERP_FRAMES_UNKNOWN || n_bytes > distance ||
-		    s->n == INTERP_CALLS_DEPTH)
-			continue;
-		s->link[s->n++] = (struct interp_link){ .code = one->caller };
-		search(s, one->caller, distance - n_bytes);
-		s->n--;
+		if (one->line == NO_LINE)
+			search_caller(s, one->caller, distance);
+		else if (one->caller == s->base->outer_code && one->line == s->base->line &&
+			 fits(s, callee, distance))
+			note_way(s);
 	}
+	/* where the depth has cut a way, it may be reached with fewer callers */
+	if (s->n_ways == n_ways && !s->is_cut)
+		note_dead_end(s, callee, distance);
 }
 
 bool interp_calls_find(const struct interp_calls *c, const struct interp_runtime *r,

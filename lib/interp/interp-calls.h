@@ -30,6 +30,9 @@ bool interp_calls_is_full(const struct interp_calls *c);
 
 void interp_calls_add(struct interp_calls *c, uint32_t caller, uint32_t callee);
 
+/* Was that seen? */
+bool interp_calls_has(const struct interp_calls *c, uint32_t caller, uint32_t callee);
+
 /* Native code that base's outer function has called has called that function. */
 void interp_calls_add_first(struct interp_calls *c, const struct interp_base *base,
 			    uint32_t callee);

@@ -8,17 +8,22 @@
 
 #include "agg/labels.h"
 #include "agg/vfuncs.h"
+#include "base/hash.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define UNIT 2u
 
 static uint32_t renew(void *ctx, uint64_t now_ns)
 {
 	struct python *p = ctx;
+	uint32_t epoch = p->codes.epoch;
 	interp_language_renew(&p->base);
 	p->frame_pages.n_left = p->base.pages.n_left;
 	pycodes_limit(&p->codes);
+	if (p->codes.epoch != epoch)
+		memset(p->may_call, 0, sizeof(p->may_call));
 	p->codes.now_ns = now_ns;
 	return p->codes.epoch;
 }
@@ -99,6 +104,29 @@ static void note_fit(struct python *p, const struct interp_link *inner,
 		p->n_misfits++;
 }
 
+static bool trace(void *ctx, uint64_t at, uint32_t *ret_code, uint64_t *ret_caller)
+{
+	struct python *p = ctx;
+	uint64_t code;
+	if (at % 8 != 0 || !python_frames_trace(&p->program, &p->frame_pages, at, &code, ret_caller))
+		return false;
+	*ret_code = pycodes_known(&p->codes, code);
+	return *ret_code != PYCODES_NONE;
+}
+
+static bool may_call(void *ctx, uint32_t code, uint32_t other)
+{
+	struct python *p = ctx;
+	size_t slot = hash_pair(code, other) % INTERP_PYTHON_CALLS;
+	if (p->may_call[slot].code == code + 1 && p->may_call[slot].other == other + 1)
+		return p->may_call[slot].may;
+	p->may_call[slot].code = code + 1;
+	p->may_call[slot].other = other + 1;
+	p->may_call[slot].may = python_code_uses(&p->base.pages, &p->program.layout,
+						 p->codes.v.v[code].at, p->codes.v.v[other].at);
+	return p->may_call[slot].may;
+}
+
 static uint32_t n_replaced(void *ctx)
 {
 	const struct python *p = ctx;
@@ -157,6 +185,10 @@ void interp_python_set_runtime(struct python *p)
 	r->line = line;
 	r->frames_where = frames_where;
 	r->n_replaced = n_replaced;
+	if (p->program.layout.code_names != PYTHON_LAYOUT_NONE) {
+		r->trace = trace;
+		r->may_call = may_call;
+	}
 	r->chain = chain;
 	r->innermost = innermost;
 	r->frame = frame;

@@ -8,6 +8,8 @@
 #include "symbolize/runtime/python-program.h"
 #include "symbolize/runtime/python-threads.h"
 
+#define INTERP_PYTHON_CALLS 1024u
+
 struct python {
 	struct interp_process base;
 	struct python_program program;
@@ -15,6 +17,8 @@ struct python {
 	struct runtime_pages frame_pages; /* threads and frames, for samples */
 	struct python_frames frames;    /* of the present thread */
 	struct pycodes codes;
+	/* whether functions may call others: what was asked last; by their ids + 1 */
+	struct { uint32_t code, other; bool may; } may_call[INTERP_PYTHON_CALLS];
 	uint32_t n_fits, n_misfits;     /* frames that begin where the one before ends */
 };
 

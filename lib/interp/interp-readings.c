@@ -4,6 +4,7 @@
 #include "interp/interp-readings.h"
 
 #include "interp/interp-chains.h"
+#include "interp/interp-traces.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,9 @@ const struct interp_reading *interp_readings_of(struct interp_readings *s,
 		is_equal = read_twice(s, r, tid);
 		/* whatever the samples are: functions have these callers */
 		interp_chains_learn(chains, r, &s->first);
+		if (s->first.link.n)
+			interp_traces_above(&chains->calls, r, s->first.link.v[0].code,
+					    s->first.link.v[0].at);
 		if (t->chain.link.n)
 			continue;
 		/* the first reading is the nearest to the sample */

@@ -3,6 +3,7 @@
 #include "agg/frames.h"
 #include "base/clock.h"
 #include "interp/interp-base.h"
+#include "interp/interp-traces.h"
 
 #include <stdlib.h>
 
@@ -238,6 +239,10 @@ static enum interp_quality believe(struct interp_samples *s, const struct interp
 		read = interp_chains_node(&s->chains, &s->chain->link.v[p->first + 1], p->n - 1);
 	if (p->frame)
 		known = recall(s, r, &base, p, is_late);
+	if (!i && p->frame && known == INTERP_CHAINS_NONE && s->chain != &s->unread) {
+		interp_traces_below(&s->chains.calls, r, &base, p->code, p->frame);
+		known = recall(s, r, &base, p, is_late);
+	}
 	/* beyond the copy of the stack nothing else is known */
 	bool is_inner_exact = i > 0 && s->part.v[i - 1].quality == INTERP_QUALITY_EXACT;
 	if (read != INTERP_CHAINS_NONE &&

@@ -118,6 +118,12 @@ uint32_t pycodes_at(struct pycodes *c, uint64_t at)
 	return i;
 }
 
+uint32_t pycodes_known(const struct pycodes *c, uint64_t at)
+{
+	uint32_t i = HASHINDEX_FIND(&c->by_address, hash_u64(at), k, c->v.v[k].at == at);
+	return i == HASHINDEX_NONE || c->v.v[i].function == VFUNCS_NONE ? PYCODES_NONE : i;
+}
+
 /* ---- by instruction -------------------------------------------------------------------- */
 
 static uint32_t find_by_start(struct pycodes *c, uint64_t at)

@@ -59,6 +59,9 @@ void pycodes_limit(struct pycodes *c);
 /* The object at that address.  PYCODES_NONE: there is none, or no memory. */
 uint32_t pycodes_at(struct pycodes *c, uint64_t at);
 
+/* Likewise, of those that were met; without comparing more than its address. */
+uint32_t pycodes_known(const struct pycodes *c, uint64_t at);
+
 /* The object with the byte before, or at, that address among its instructions.  May search the
  * memory before it for an object that was not met, which it can only where instructions are part of
  * their objects (3.11). */

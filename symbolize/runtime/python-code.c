@@ -166,6 +166,26 @@ bool python_code_read(struct runtime_pages *p, const struct python_layout *l, ui
 	return true;
 }
 
+#define NAMES_MAX 128u                  /* more are left out */
+
+bool python_code_uses(struct runtime_pages *p, const struct python_layout *l, uint64_t at,
+		      uint64_t other)
+{
+	uint64_t names, name, n, item[NAMES_MAX];
+	if (l->code_names == PYTHON_LAYOUT_NONE ||
+	    !runtime_pages_read(p, at + l->code_names, &names, sizeof(names)) ||
+	    !runtime_pages_read(p, other + l->code_name, &name, sizeof(name)) ||
+	    !runtime_pages_read(p, names + PYTHON_SIZE_OFF, &n, sizeof(n)))
+		return false;
+	n = n < NAMES_MAX ? n : NAMES_MAX;
+	if (!name || !runtime_pages_read(p, names + l->tuple_bytes, item, n * sizeof(*item)))
+		return false;
+	for (uint64_t i = 0; i < n; i++)
+		if (item[i] == name)
+			return true;
+	return false;
+}
+
 void python_lines_done(struct python_lines *l)
 {
 	free(l->bytes);

@@ -43,6 +43,11 @@ bool python_code_read(struct runtime_pages *p, const struct python_layout *l, ui
 		      uint64_t at, struct python_code *ret);
 void python_lines_done(struct python_lines *l);
 
+/* Does the code at an address use the name of the other one: as a global, an attribute or a method?
+ * Equal names are one object. */
+bool python_code_uses(struct runtime_pages *p, const struct python_layout *l, uint64_t at,
+		      uint64_t other);
+
 /* The line of the instruction that is `off` bytes from the start; below 0: before the first one.
  * 0: it has none, or is unknown. */
 uint32_t python_lines_find(enum python_lines_format format, const struct python_lines *l,

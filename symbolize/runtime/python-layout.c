@@ -16,13 +16,14 @@
 	.frame_entry = PYTHON_LAYOUT_NONE, .frame_bytes = 112, .code_name = 112, \
 	.code_qualname = PYTHON_LAYOUT_NONE, .code_file = 104, .code_first_line = 40, \
 	.code_lines = 120, .code_start = 48, .code_bytes = 128, .text_bytes = 48, \
-	.code_frame_words = PYTHON_LAYOUT_NONE, \
+	.code_names = PYTHON_LAYOUT_NONE, .code_frame_words = PYTHON_LAYOUT_NONE, \
 	.wide_text_bytes = 72
 
 #define DATA_FRAME \
 	.lines = PYTHON_LINES_LOCATIONS, .unit = 1, .thread_next = 8, .frame_instruction = 56, \
 	.frame_bytes = 80, .code_name = 120, .code_qualname = 128, .code_file = 112, \
-	.code_lines = 136, .code_bytes = 144, .code_flags = 48, .code_frame_words = 76
+	.code_lines = 136, .code_bytes = 144, .code_flags = 48, .code_names = 32, \
+	.code_frame_words = 76, .tuple_bytes = 24
 
 static const struct python_layout known[] = {
 	{
@@ -144,7 +145,8 @@ enum python_layout_table python_layout_read(const uint8_t table[PYTHON_LAYOUT_TA
 							 code[5] }, 5),
 		.text_bytes = 40, .wide_text_bytes = 56,
 		/* not in the table: those of 3.12 */
-		.code_flags = 48, .code_frame_words = 76,
+		.code_flags = 48, .code_names = 32, .code_frame_words = 76,
+		.tuple_bytes = minor == 13 ? 24 : 32,
 		.code_stack_words = PYTHON_LAYOUT_NONE,
 	};
 	return PYTHON_LAYOUT_OK;

@@ -42,10 +42,12 @@ struct python_layout {
 	uint16_t frame_code, frame_previous, frame_instruction, frame_entry;
 	uint16_t frame_bytes;           /* all of the above, at least */
 	uint16_t code_name, code_qualname, code_file, code_first_line, code_lines, code_start;
-	/* From 3.11 on frames follow each other in memory; each has as many words as these sum up
-	 * to.  code_stack_words: NONE from 3.12 on. */
-	uint16_t code_flags, code_frame_words, code_stack_words, frame_words;
+	/* code_names, of what the code calls, is NONE before 3.11.  From then on frames follow each
+	 * other in memory; each has as many words as the others sum up to.  code_stack_words: NONE
+	 * from 3.12 on. */
+	uint16_t code_names, code_flags, code_frame_words, code_stack_words, frame_words;
 	uint16_t code_bytes;
+	uint16_t tuple_bytes;           /* before the items of a tuple */
 	uint16_t text_bytes, wide_text_bytes;   /* before the characters of a str: ASCII, others */
 };
 

@@ -112,18 +112,25 @@ static int64_t instruction_off(const struct python_layout *l, const uint8_t *fra
 	return (int64_t)number * l->unit;
 }
 
+/* Does an activation begin with it?  *ret_is_function: it has a function. */
+static bool is_entry(const struct python_layout *l, const uint8_t *frame, bool *ret_is_function)
+{
+	uint8_t mark = l->entry == PYTHON_ENTRY_EACH ? 1 : frame[l->frame_entry];
+	bool has_owner = l->entry == PYTHON_ENTRY_OWNER;
+	*ret_is_function = !has_owner || mark < l->entry_owner;
+	return has_owner ? mark == l->entry_owner : mark != 0;
+}
+
 /* Adds the frame; false: no memory. */
 static bool add_frame(const struct python_layout *l, uint64_t at, const uint8_t *frame,
 		      struct python_frames *ret)
 {
 	uint64_t code = POINTER(word_at(frame, l->frame_code));
-	bool has_owner = l->entry == PYTHON_ENTRY_OWNER;
-	uint8_t mark = l->entry == PYTHON_ENTRY_EACH ? 1 : frame[l->frame_entry];
-	bool is_entry = has_owner ? mark == l->entry_owner : mark != 0;
+	bool is_function, is_end = is_entry(l, frame, &is_function);
 	const struct python_frame f = { at, code, instruction_off(l, frame, code) };
-	if ((!has_owner || mark < l->entry_owner) && !VEC_PUSH(&ret->frames, f))
+	if (is_function && !VEC_PUSH(&ret->frames, f))
 		return false;
-	return !is_entry || VEC_PUSH(&ret->ends, (uint32_t)ret->frames.n);
+	return !is_end || VEC_PUSH(&ret->ends, (uint32_t)ret->frames.n);
 }
 
 bool python_frames_code(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
@@ -133,6 +140,27 @@ bool python_frames_code(const struct python_program *p, struct runtime_pages *pa
 		return false;
 	*ret = POINTER(*ret);
 	return true;
+}
+
+bool python_frames_trace(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
+			 uint64_t *ret_code, uint64_t *ret_caller)
+{
+	const struct python_layout *l = &p->layout;
+	uint8_t frame[UINT8_MAX + 1];
+	bool is_function;
+	if (l->frame_bytes > sizeof(frame) || !runtime_pages_read(pages, at, frame, l->frame_bytes))
+		return false;
+	*ret_code = POINTER(word_at(frame, l->frame_code));
+	*ret_caller = is_entry(l, frame, &is_function) ? 0 : word_at(frame, l->frame_previous);
+	if (!*ret_caller || l->entry != PYTHON_ENTRY_OWNER)
+		return is_function;
+	/* a frame without a function may be between */
+	uint64_t caller = *ret_caller;
+	bool is_caller;
+	if (!runtime_pages_read(pages, caller, frame, l->frame_bytes) ||
+	    is_entry(l, frame, &is_caller) || !is_caller)
+		*ret_caller = 0;
+	return is_function;
 }
 
 bool python_frames_read(const struct python_program *p, struct runtime_pages *pages, uint64_t at,

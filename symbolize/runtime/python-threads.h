@@ -56,6 +56,11 @@ struct python_frames {
 bool python_frames_code(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
 			uint64_t *ret);
 
+/* Likewise, and the frame of the function that called it; 0: native code did.  It may be what a
+ * function that has returned has left there. */
+bool python_frames_trace(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
+			 uint64_t *ret_code, uint64_t *ret_caller);
+
 /* The frames from the one at an address on; false: no memory. */
 bool python_frames_read(const struct python_program *p, struct runtime_pages *pages, uint64_t at,
 			struct python_frames *ret);

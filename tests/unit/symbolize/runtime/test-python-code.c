@@ -164,6 +164,32 @@ static void codes(unsigned int minor)
 	tap_ok(!python_code_read(&pages, l, PYMEMORY_CODE_TYPE, at, &c), "nor a file's name");
 }
 
+/* Names are used by their addresses. */
+static void uses(unsigned int minor)
+{
+	static const uint8_t table[] = { 0, 0 };
+	start(minor);
+	const struct python_layout *l = &memory.l;
+	uint64_t caller = pymemory_code(&memory, "pay", 1, table, sizeof(table)), name;
+	uint64_t callee = pymemory_code(&memory, "send", 9, table, sizeof(table));
+	uint64_t names = pymemory_room(&memory, l->tuple_bytes + 16);
+	tap_ok(!python_code_uses(&pages, l, caller, callee), "3.%u: no names", minor);
+	runtime_pages_read(&pages, callee + l->code_name, &name, sizeof(name));
+	gomemory_word(&memory.memory, caller + l->code_names, names);
+	gomemory_word(&memory.memory, names + PYTHON_SIZE_OFF, 2);
+	gomemory_word(&memory.memory, names + l->tuple_bytes + 8, name);
+	runtime_pages_forget(&pages);
+	tap_ok(python_code_uses(&pages, l, caller, callee) &&
+	       !python_code_uses(&pages, l, callee, caller), "3.%u: it names the other", minor);
+	gomemory_word(&memory.memory, names + PYTHON_SIZE_OFF, 1);
+	runtime_pages_forget(&pages);
+	tap_ok(!python_code_uses(&pages, l, caller, callee), "3.%u: another one", minor);
+	gomemory_word(&memory.memory, names + PYTHON_SIZE_OFF, UINT64_MAX);
+	runtime_pages_forget(&pages);
+	tap_ok(python_code_uses(&pages, l, caller, callee), "3.%u: at most so many are read",
+	       minor);
+}
+
 int main(void)
 {
 	line_tables();
@@ -172,6 +198,8 @@ int main(void)
 		codes(minor);
 	}
 	codes(11);
+	uses(11);
+	uses(12);
 	runtime_pages_done(&pages);
 	return tap_done();
 }

@@ -74,6 +74,14 @@ static void all_frames(unsigned int minor)
 		tap_ok(frames.ends.n == 2 && frames.ends.v[0] == 2 && frames.ends.v[1] == 4,
 		       "3.%u: two activations of the loop", minor);
 
+	uint64_t code, caller, f_caller = frames.frames.v[1].at;
+	tap_ok(python_frames_trace(&program, &pages, f, &code, &caller) && code == outer &&
+	       caller == (each ? 0 : f_caller), "3.%u: who has called one of them", minor);
+	tap_ok(python_frames_trace(&program, &pages, f_caller, &code, &caller) && code == inner &&
+	       !caller, "3.%u: native code has", minor);
+	tap_ok(!python_frames_trace(&program, &pages, 0x10, &code, &caller),
+	       "3.%u: no frame", minor);
+
 	gomemory_word(&memory.memory, f + memory.l.frame_previous, f);
 	runtime_pages_forget(&pages);
 	tap_ok(python_frames_read(&program, &pages, f, &frames) && !frames.is_whole &&
