@@ -69,8 +69,9 @@ struct interp_runtime {
 	/* Where the frames of a function are; *ret_bytes with INTERP_FRAMES_STACKED.  NULL: it is
 	 * unknown. */
 	enum interp_frames_where (*frames_where)(void *ctx, uint32_t code, uint32_t *ret_bytes);
-	/* The function whose frame is, or was, at an address, and the frame of the one that called
-	 * it; 0: native code did.  False: it is no frame.  NULL: frames do not follow each other. */
+	/* The function whose frame is, or was, at an address, and the frame of the one that has
+	 * called it; 0: native code has.  False: it is no frame.  NULL: frames do not follow each
+	 * other. */
 	bool (*trace)(void *ctx, uint64_t at, uint32_t *ret_code, uint64_t *ret_caller);
 	/* May the function call the other one, as far as its code says? */
 	bool (*may_call)(void *ctx, uint32_t code, uint32_t other);

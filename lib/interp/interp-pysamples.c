@@ -108,7 +108,8 @@ static bool trace(void *ctx, uint64_t at, uint32_t *ret_code, uint64_t *ret_call
 {
 	struct python *p = ctx;
 	uint64_t code;
-	if (at % 8 != 0 || !python_frames_trace(&p->program, &p->frame_pages, at, &code, ret_caller))
+	if (at % 8 != 0 ||
+	    !python_frames_trace(&p->program, &p->frame_pages, at, &code, ret_caller))
 		return false;
 	*ret_code = pycodes_known(&p->codes, code);
 	return *ret_code != PYCODES_NONE;

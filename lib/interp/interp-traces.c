@@ -60,7 +60,7 @@ void interp_traces_below(struct interp_calls *c, const struct interp_runtime *r,
 	struct trace inner, outer;
 	if (!r->trace || !find_trace(r, frame, &inner) || inner.code != code)
 		return;
-	/* native code may have called another function meanwhile, but not if it is the sample's own */
+	/* meanwhile native code may have called another function than the sample's */
 	if (frame == base->at && !inner.caller)
 		interp_calls_add_first(c, base, code);
 	for (unsigned int i = 0; i < INTERP_CALLS_DEPTH && inner.caller; i++, inner = outer)

@@ -4,9 +4,9 @@
 /*
  * Learns calls from the frames that functions have left in memory.  A reading hardly ever meets a
  * function that takes a microsecond or two, but its frame stays in memory until another one takes
- * its place.  Such a frame says which function it belonged to, and where its caller's frame is.  The
- * function that is there now may be another one than the caller, so a call is only believed if the
- * frame begins where the frame of the caller ends, and if the caller's code uses the function's
+ * its place.  Such a frame says which function it belonged to, and where its caller's frame is.
+ * The function that is there now may be another one than the caller, so a call is only believed if
+ * the frame begins where the frame of the caller ends, and if the caller's code uses the function's
  * name.
  */
 
