@@ -58,5 +58,6 @@ workers() {
 }
 attempts 3 workers
 touch stop.keep
-kill -QUIT "$master"
+kill -TERM "$master"
+wait "$master"
 finish
