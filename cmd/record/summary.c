@@ -288,8 +288,8 @@ void summary_print(const struct summary *s, FILE *to)
 	print_unnamed(s, to);
 	print_cost(s, to, &st);
 	if (st.n_own_samples)
-		fprintf(to, "  %" PRIu64 " of the samples are of cprof itself (pid %d)\n",
-			st.n_own_samples, (int)getpid());
+		fprintf(to, "  samples of cprof itself (pid %d): %" PRIu64 "\n",
+			(int)getpid(), st.n_own_samples);
 	gosummary_print(&st, s->verbose, to);
 	pysummary_print(&st, s->verbose, to);
 	summaryparts_losses(&losses, SUMMARYPARTS_RECORD, s->verbose, to);
