@@ -4,9 +4,9 @@
 #include "event/evspec.h"
 #include "source/live/live-private.h"
 #include "source/source-ring.h"
+#include "tests/unit/procself.h"
 #include "tests/unit/tap.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,26 +20,9 @@ static struct host host;
 static struct evspec_list events;
 static pid_t self;
 
-/* Entries of a folder, with "." and "..". */
-static int n_entries(const char *path)
-{
-	int n = 0;
-	DIR *d = opendir(path);
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
-
-static int n_descriptors(void)
-{
-	return n_entries("/proc/self/fd");
-}
-
 static size_t n_threads(void)
 {
-	return (size_t)n_entries("/proc/self/task") - 2;
+	return (size_t)procself_count("/proc/self/task") - 2;
 }
 
 static struct live_options options(void)
