@@ -23,9 +23,11 @@
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,7 +37,7 @@
 
 struct foreign {
 	struct fstype_cache types;
-	struct helper_cost cost;
+	struct helper_cost cost, folder_cost;  /* of foreign_open; of foreign_check_folder */
 };
 
 struct foreign *foreign_new(void)
@@ -45,8 +47,10 @@ struct foreign *foreign_new(void)
 
 void foreign_free(struct foreign *f)
 {
-	if (f)
+	if (f) {
 		helper_reap(&f->cost);
+		helper_reap(&f->folder_cost);
+	}
 	free(f);
 }
 
@@ -249,6 +253,63 @@ int foreign_open_folder(struct foreign *f, const struct foreign_want *w)
 	if (!S_ISDIR(mode))
 		return S_ISLNK(mode) ? -ELOOP : -ENOTDIR;
 	return type == FSTYPE_LOCAL ? TAKE_FD(fd) : -EREMOTE;
+}
+
+/* ---- folders of our own ----------------------------------------------------------- */
+
+#define PATH_BYTES 4096
+
+/* Replaces a path by that of the folder above it.  False: there is none. */
+static bool go_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+	if (!slash || slash == path)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static bool is_remote(struct foreign *f, const char *folder)
+{
+	char path[PATH_BYTES];
+	const struct foreign_want want = { .dir_fd = AT_FDCWD, .path = path };
+	int r;
+	snprintf(path, sizeof(path), "%s", folder);
+	do {
+		CLEANUP_CLOSE int fd = foreign_open_folder(f, &want);
+		r = fd < 0 ? fd : 0;
+	} while (r == -ENOENT && go_up(path));
+	return r == -EREMOTE;
+}
+
+/* In the helper.  statfs(2) is never answered from what the kernel remembers. */
+static int run_check(void *ctx, void *answer, int copy_fd, uint64_t n_bytes_max)
+{
+	char path[PATH_BYTES];
+	struct statfs st;
+	int r;
+	(void)copy_fd;
+	(void)n_bytes_max;
+	memcpy(path, ctx, strlen(ctx) + 1);
+	do
+		r = statfs(path, &st) < 0 ? errno : 0;
+	while (r == ENOENT && go_up(path));
+	*(int *)answer = r;
+	return -1;
+}
+
+int foreign_check_folder(struct foreign *f, const char *folder)
+{
+	const struct helper_job job = { .run = run_check, .ctx = (void *)folder,
+					.keep = { -1, -1 }, .n_answer_bytes = sizeof(int) };
+	CLEANUP_CLOSE int fd = -1, copy = -1;
+	int answer;
+	if (strlen(folder) >= PATH_BYTES)
+		return -ENAMETOOLONG;
+	if (!is_remote(f, folder))
+		return 0;
+	int r = helper_ask(f ? &f->folder_cost : NULL, &job, &answer, &fd, &copy);
+	return r == -ETIMEDOUT ? r : 0;
 }
 
 int foreign_identify(const struct foreign_want *w, uint64_t *ret_device, uint64_t *ret_inode)

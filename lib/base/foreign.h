@@ -56,6 +56,13 @@ int foreign_open_path(struct foreign *f, const struct foreign_want *want, int pa
  * of its own. */
 int foreign_open_folder(struct foreign *f, const struct foreign_want *want);
 
+/*
+ * Does the file system of a folder of our own (a cache in a home directory on NFS) answer?  0 also
+ * if neither the folder nor one above it exists.  -ETIMEDOUT: no answer within a second, or there
+ * were two such waits before.  A server that dies after the answer still keeps callers waiting.
+ */
+int foreign_check_folder(struct foreign *f, const char *path);
+
 /* Device and inode of a name, without asking its file system; links are not followed unless flags
  * have FOREIGN_MAGIC_LINKS.  0 or -errno. */
 int foreign_identify(const struct foreign_want *want, uint64_t *ret_device, uint64_t *ret_inode);

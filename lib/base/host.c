@@ -75,6 +75,11 @@ static int open_file(const struct host *h, enum host_dir dir, int flags, const c
 	return fd < 0 ? -errno : fd;
 }
 
+const char *host_cache_dir(const struct host *h, const char *dir)
+{
+	return dir && foreign_check_folder(h->foreign, dir) == 0 ? dir : NULL;
+}
+
 int host_open_file(const struct host *h, enum host_dir dir, int flags, const char *fmt, ...)
 {
 	CLEANUP_RIGHTS bool raised = raise_for(dir);

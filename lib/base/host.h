@@ -28,6 +28,10 @@ int host_open(struct host *h, const char *root, const char *proc, const char *sy
 	      struct err *e);
 void host_close(struct host *h);
 
+/* The folder of a cache, or NULL if its file system does not answer (foreign_check_folder).  dir
+ * may be NULL. */
+const char *host_cache_dir(const struct host *h, const char *dir);
+
 /* Opens a file in one of the folders; a descriptor (O_CLOEXEC) or -errno. */
 int host_open_file(const struct host *h, enum host_dir dir, int flags, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

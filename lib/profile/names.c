@@ -286,7 +286,8 @@ static size_t kernel_part(const struct engine *g, const struct by_dso *list, siz
 
 static const char *cache_dir(const struct names_options *o)
 {
-	return o->naming && o->naming->no_cache ? NULL : o->cache_dir;
+	bool is_wanted = !o->naming || !o->naming->no_cache;
+	return is_wanted && o->symbols.host ? host_cache_dir(o->symbols.host, o->cache_dir) : NULL;
 }
 
 /* Asking takes a tenth of the time of reading the whole table for so many. */

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "profile/fetch.h"
 #include "profile/names.h"
@@ -213,7 +214,8 @@ static int resolve(struct offline_names *o, const struct dso *d, struct wanted *
 	struct symbolizer_options options = {
 		.host = &o->files.host, .debug_dirs = o->files.dir, .log = config->log,
 		.demangle = (uint8_t)config->naming.demangle, .counts = &counts,
-		.cache_dir = config->naming.no_cache ? NULL : config->cache_dir,
+		.cache_dir = config->naming.no_cache
+				     ? NULL : host_cache_dir(&o->files.host, config->cache_dir),
 		.timeout_ns = config->symbol_timeout_ns ? config->symbol_timeout_ns
 							: NAMES_TIMEOUT_NS,
 	};

@@ -265,8 +265,22 @@ if mount_fs "$PROG/spin" slow; then
 		unstick
 	}
 	gives_up 'an output there' "$CPROF" record -q -o fs/p.pb.gz -- "$PROG/spin" 3 1000
-	gives_up 'a cache there' env XDG_CACHE_HOME="$T/fs/cache" \
-		"$CPROF" record -q -o p.pb.gz -- "$PROG/spin" 3 1000
+	mount_fs "$PROG/spin"
+	kill -STOP "$stuck_pid"
+	in_time 'a cache there' env XDG_CACHE_HOME="$T/fs/cache" \
+		"$CPROF" record -q -o p.pb.gz -- "$PROG/spin" 3 200
+	is "$status" 0 'the recording succeeds'
+	profile 'with names' p.pb.gz 'cum("main") > 0'
+	for signal in INT TERM; do
+		env --default-signal=INT,TERM XDG_CACHE_HOME="$T/fs/cache" \
+			"$CPROF" record -q -o p.pb.gz -- "$PROG/spin" 3 100000 >out 2>err &
+		signalled=$!
+		sleep 0.6
+		kill -$signal "$signalled"
+		check "a cache there: SIG$signal ends the recording" wait_for 8 ended "$signalled"
+		ended "$signalled" || kill -KILL "$signalled"
+	done
+	unstick
 
 	mount_fs "$PROG/spin"
 	start_map file

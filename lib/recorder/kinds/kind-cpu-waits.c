@@ -128,7 +128,8 @@ static bool has_locks(const struct kind_cpu *c)
  * are hidden. */
 static struct symkernel *open_names(const struct kind_session *k)
 {
-	const char *dir = k->config->naming.no_cache ? NULL : k->config->cache_dir;
+	const char *dir = k->config->naming.no_cache
+				  ? NULL : host_cache_dir(k->host, k->config->cache_dir);
 	struct symkernel *names;
 	if (dir && symkernel_cache_open(k->host, dir, &names) == 0)
 		return names;

@@ -126,6 +126,19 @@ static void test_folders(void)
 	       "only files given up are lost");
 }
 
+static void test_check(void)
+{
+	char path[300], too_long[5000];
+	snprintf(path, sizeof(path), "%s/c", dir);
+	tap_int(foreign_check_folder(state, path), 0, "a folder on this machine answers");
+	snprintf(path, sizeof(path), "%s/none/none", dir);
+	tap_int(foreign_check_folder(state, path), 0, "so does that of a folder to come");
+	memset(too_long, 'x', sizeof(too_long) - 1);
+	too_long[sizeof(too_long) - 1] = '\0';
+	tap_int(foreign_check_folder(state, too_long), -ENAMETOOLONG, "a path that is too long");
+	tap_int(foreign_check_folder(NULL, "none"), 0, "no state, and a relative path");
+}
+
 int main(void)
 {
 	state = foreign_new();
@@ -136,6 +149,7 @@ int main(void)
 	test_roots();
 	test_lease();
 	test_folders();
+	test_check();
 	foreign_free(state);
 	foreign_free(NULL);
 	char command[64];
