@@ -23,7 +23,7 @@
 #define SPENT_PART 2u
 #define ADVANCE_NS 50000000u
 
-#define TRIM_MASK 1023u                 /* drains between looking for ended processes */
+#define TRIM_NS 1000000000u             /* between looking for ended processes */
 
 static const char *const quality_name[INTERP_QUALITIES] = {
 	[INTERP_QUALITY_EXACT] = "exact", [INTERP_QUALITY_REMEMBERED] = "remembered",
@@ -59,7 +59,8 @@ void functions_tick(struct functions *f, const struct procs *procs, uint64_t now
 		return;
 	f->now_ns = now_ns;
 	f->last_labels.labels = LABELS_NONE;
-	if (f->cache.by_pid.item.n && (now_ns >> 20 & TRIM_MASK) == 0) {
+	if (f->cache.by_pid.item.n && now_ns - f->trimmed_ns >= TRIM_NS) {
+		f->trimmed_ns = now_ns;
 		memset(f->seen, 0, sizeof(f->seen));
 		interp_cache_trim(&f->cache, procs);
 	}

@@ -65,7 +65,6 @@ COVERED.update({
     "lib/importer/importfiles": ("tests/live/import.sh", "it chooses among the files of a real machine"),
     "lib/stack/stack-fp": ("tests/live/waits.sh", "it needs code that keeps a frame pointer"),
     "lib/stack/stack-link": ("tests/guest/snapshot.sh", "it needs an architecture with a link register"),
-    "lib/engine/functions": ("tests/live/python.sh", "it needs registers and memory of a real program"),
     "lib/interp/activations": (UNIT + "interp/test-interp-samples.c", THROUGH),
     "lib/stack/stack-regs": ("tests/live/python.sh", "it needs the frames of real code"),
     "lib/proc/goprocess": ("tests/live/goroutines.sh", "it opens the files of real processes"),
