@@ -40,12 +40,6 @@ int pprof_field_bad(struct pprof_reader *reader, const uint8_t *at, const char *
 		       (size_t)(at - reader->start));
 }
 
-int pprof_field_next(struct pprof_reader *reader, struct bytes *b, struct wire_field *f)
-{
-	int got = wire_next(b, f);
-	return got < 0 ? pprof_field_bad(reader, b->p, "malformed field") : got;
-}
-
 int pprof_field_uint(struct pprof_reader *reader, const struct bytes *at,
 		     const struct wire_field *f, uint64_t *ret)
 {

@@ -57,7 +57,12 @@ int pprof_field_no_memory(struct pprof_reader *reader);
 int pprof_field_bad(struct pprof_reader *reader, const uint8_t *at, const char *what);
 
 /* Like wire_next: 1, or 0 at the end. */
-int pprof_field_next(struct pprof_reader *reader, struct bytes *b, struct wire_field *f);
+static inline int pprof_field_next(struct pprof_reader *reader, struct bytes *b,
+				   struct wire_field *f)
+{
+	int got = wire_next(b, f);
+	return got < 0 ? pprof_field_bad(reader, b->p, "malformed field") : got;
+}
 
 /* The value of field f, which has just been read from `at`. */
 int pprof_field_uint(struct pprof_reader *reader, const struct bytes *at,

@@ -1,6 +1,6 @@
 /*
  * A first walk over a message counts its repeated fields; a second one reads them into arrays of
- * that size.
+ * that size.  Most locations have one line, at their end, which needs no first walk.
  */
 
 #include "proto/pprof-message.h"
@@ -157,19 +157,28 @@ static int read_line(struct pprof_reader *reader, struct bytes body, struct prof
 	return got;
 }
 
+/* Reads a line, which is followed by `rest` of the location.  The first one makes room for all. */
+static int add_line(struct pprof_reader *reader, struct profile_location *l, struct bytes line,
+		    struct bytes rest)
+{
+	struct wire_field f;
+	if (!l->line) {
+		size_t n = 1;
+		while (wire_next(&rest, &f) > 0)
+			n += f.number == PPROF_LOCATION_LINE;
+		l->line = PPROF_NEW(reader, struct profile_line, n);
+		if (!l->line)
+			return pprof_field_no_memory(reader);
+	}
+	return read_line(reader, line, &l->line[l->n_lines++]);
+}
+
 int pprof_message_location(struct pprof_reader *reader, struct bytes body, size_t i)
 {
 	struct profile_location *l = &reader->p->location[i];
-	struct bytes again = body;
 	struct wire_field f;
 	int got;
-	while ((got = pprof_field_next(reader, &again, &f)) > 0)
-		l->n_lines += f.number == PPROF_LOCATION_LINE;
-	l->line = PPROF_NEW(reader, struct profile_line, l->n_lines);
-	if (!l->line)
-		return pprof_field_no_memory(reader);
-	size_t n_lines = 0;
-	while (got == 0 && (got = pprof_field_next(reader, &body, &f)) > 0) {
+	while ((got = pprof_field_next(reader, &body, &f)) > 0) {
 		int r = 0;
 		uint64_t id = 0;
 		struct bytes line;
@@ -194,12 +203,11 @@ int pprof_message_location(struct pprof_reader *reader, struct bytes body, size_
 			r = pprof_field_body(reader, &body, &f, &line);
 			if (r < 0)
 				return r;
-			r = read_line(reader, line, &l->line[n_lines++]);
+			r = add_line(reader, l, line, body);
 			break;
 		}
 		if (r < 0)
 			return r;
-		got = 0;
 	}
 	return got;
 }

@@ -112,9 +112,10 @@ void wire_end(struct wire *w, size_t mark)
 uint64_t wire_get_long_varint(struct bytes *b)
 {
 	uint64_t value = 0;
-	for (unsigned int i = 0; i < WIRE_VARINT_MAX; i++) {
-		if (b->bad || b->p + i >= b->end)
-			break;
+	size_t n = b->bad ? 0 : bytes_left(b);
+	if (n > WIRE_VARINT_MAX)
+		n = WIRE_VARINT_MAX;
+	for (unsigned int i = 0; i < n; i++) {
 		uint8_t byte = b->p[i];
 		value |= (uint64_t)(byte & 0x7f) << (7 * i);
 		if (byte < 0x80) {

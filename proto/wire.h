@@ -76,22 +76,30 @@ int wire_next_long(struct bytes *b, struct wire_field *ret_field);
 
 /* 1: a field; 0: the end; -1: malformed (truncated, field number 0, a group or an unknown wire
  * type), with b->bad set and b->p at that place.  Nearly all fields of a profile have a tag of one
- * byte, and a value or a length of one byte. */
+ * byte, and a value or a length of one or two bytes. */
 static inline int wire_next(struct bytes *b, struct wire_field *ret_field)
 {
 	const uint8_t *p = b->p;
-	if (b->bad || bytes_left(b) < 2 || p[0] < 8 || ((p[0] | p[1]) & 0x80))
+	if (b->bad || bytes_left(b) < 3 || p[0] < 8 || (p[0] & 0x80))
 		return wire_next_long(b, ret_field);
+	uint32_t value = p[1];
+	const uint8_t *after = p + 2;
+	if (value & 0x80) {
+		if (p[2] & 0x80)
+			return wire_next_long(b, ret_field);
+		value = (value & 0x7f) | (uint32_t)p[2] << 7;
+		after++;
+	}
 	if ((p[0] & 7) == WIRE_VARINT) {
-		*ret_field = (struct wire_field){ .number = p[0] >> 3, .value = p[1] };
-		b->p = p + 2;
+		*ret_field = (struct wire_field){ .number = p[0] >> 3, .value = value };
+		b->p = after;
 		return 1;
 	}
-	if ((p[0] & 7) != WIRE_BYTES || bytes_left(b) - 2 < p[1])
+	if ((p[0] & 7) != WIRE_BYTES || (size_t)(b->end - after) < value)
 		return wire_next_long(b, ret_field);
 	*ret_field = (struct wire_field){ .number = p[0] >> 3, .type = WIRE_BYTES,
-					  .body = bytes_of(p + 2, p[1]) };
-	b->p = p + 2 + p[1];
+					  .body = bytes_of(after, value) };
+	b->p = after + value;
 	return 1;
 }
 

@@ -19,6 +19,7 @@
 
 #define MODEL_ITEMS_MAX (UINT32_MAX - 1)
 #define MODEL_LABELS_MAX 4096u      /* of a sample */
+#define MODEL_INTERNED 64u          /* strings of a file whose ids are remembered */
 
 /* The samples of one file, decoded: one that may be left out is read before the model changes. */
 struct model_kept_row { size_t n_locations, n_labels; };
@@ -59,6 +60,7 @@ struct model_file {
 	uint32_t *mapping, *function, *location;  /* in the model; MODEL_NONE if not yet used */
 	double *ratio;  /* by sample type: from its unit to the model's */
 	bool scales;
+	struct { const char *text; uint32_t id; } interned[MODEL_INTERNED];  /* by address */
 	char window[32];  /* value of the label "window"; "": none */
 	VEC(struct profile_label) raw_labels;
 	VEC(struct model_raw_set) raw_sets;
@@ -95,6 +97,18 @@ static inline int model_no_memory(struct model_builder *b)
 static inline uint32_t model_intern(struct model_builder *b, const char *s)
 {
 	return strtab_add_cstr(&b->m->strings, s);
+}
+
+/* The same for a string of a file, many of which, such as names of source files, are needed again
+ * and again. */
+static inline uint32_t model_intern_of(struct model_builder *b, struct model_file *f, const char *s)
+{
+	size_t i = ((uintptr_t)s >> 3 ^ (uintptr_t)s >> 9) % MODEL_INTERNED;
+	if (f->interned[i].text != s) {
+		f->interned[i].id = model_intern(b, s);
+		f->interned[i].text = s;
+	}
+	return f->interned[i].id;
 }
 
 /* model-read.c: an empty model.  -ENOMEM with e set. */

@@ -64,8 +64,8 @@ static int add_function(struct model_builder *b, struct model_file *f,
 		return 0;
 	}
 	struct model_function want = {
-		from->start_line, model_intern(b, from->name), model_intern(b, from->system_name),
-		model_intern(b, from->filename),
+		from->start_line, model_intern_of(b, f, from->name),
+		model_intern_of(b, f, from->system_name), model_intern_of(b, f, from->filename),
 	};
 	uint64_t hash = hash_pair((uint64_t)want.name << 32 | want.filename,
 				  hash_pair(want.system_name, (uint64_t)want.start_line));
