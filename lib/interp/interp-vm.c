@@ -12,9 +12,13 @@ static uint32_t meet(struct interp_vm *vm, uint64_t code)
 	if (!vm->ops->key(vm, code, &key))
 		return VMCODES_NONE;
 	uint32_t id = vmcodes_find(&vm->codes, &key);
-	if (id != VMCODES_NONE || !vm->ops->function(vm, code, &f))
+	if (id != VMCODES_NONE && !vmcodes_is_young(&vm->codes, id))
 		return id;
-	return vmcodes_add(&vm->codes, &key, &f);
+	bool is_read = vm->ops->function(vm, code, &f);
+	if (id == VMCODES_NONE)
+		return is_read ? vmcodes_add(&vm->codes, &key, &f) : id;
+	vmcodes_read_again(&vm->codes, id, is_read ? &f : NULL);
+	return id;
 }
 
 /* From the start of a function to the present instruction. */
@@ -40,6 +44,7 @@ static uint32_t renew(void *ctx, uint64_t now_ns)
 	(void)now_ns;
 	interp_language_renew(&vm->base);
 	vm->frame_pages.n_left = vm->base.pages.n_left;
+	vm->codes.reading++;
 	vmcodes_limit(&vm->codes);
 	return vm->codes.epoch;
 }
@@ -170,6 +175,7 @@ bool interp_vm_read(struct interp_process *base, uint32_t tid, struct interp_fra
 {
 	struct interp_vm *vm = (struct interp_vm *)base;
 	uint64_t at;
+	vm->codes.reading++;
 	vmcodes_limit(&vm->codes);
 	if (!vm->ops->innermost(vm, &base->pages, tid, &at) ||
 	    !vm->ops->frames(vm, &base->pages, at, &vm->frames))

@@ -48,14 +48,19 @@ uint32_t vmcodes_find(const struct vmcodes *c, const struct runtime_function_key
 	return i == HASHINDEX_NONE ? VMCODES_NONE : i;
 }
 
-uint32_t vmcodes_add(struct vmcodes *c, const struct runtime_function_key *key,
-		     struct runtime_function *f)
+static uint32_t add_name(struct vmcodes *c, const struct runtime_function *f)
 {
 	char name[PREFIX_BYTES_MAX + RUNTIME_FUNCTION_TEXT_BYTES];
 	snprintf(name, sizeof(name), "%s%s", c->prefix, f->name);
+	return vfuncs_add(c->vfuncs, name, f->file, f->first_line);
+}
+
+uint32_t vmcodes_add(struct vmcodes *c, const struct runtime_function_key *key,
+		     struct runtime_function *f)
+{
 	const struct vmcode code = {
-		.key = *key, .function = vfuncs_add(c->vfuncs, name, f->file, f->first_line),
-		.start = f->start, .n_bytes = f->n_bytes, .lines = f->lines,
+		.key = *key, .function = add_name(c, f), .start = f->start, .n_bytes = f->n_bytes,
+		.lines = f->lines, .met = c->reading,
 	};
 	uint32_t id = (uint32_t)c->v.n;
 	bool is_added = code.function != VFUNCS_NONE && hashindex_reserve(&c->by_key, false) &&
@@ -67,6 +72,25 @@ uint32_t vmcodes_add(struct vmcodes *c, const struct runtime_function_key *key,
 	hashindex_put(&c->by_key, hash_key(key), id);
 	codespans_put(&c->spans, &(struct codespan){ code.start, code.n_bytes, id });
 	return id;
+}
+
+bool vmcodes_is_young(const struct vmcodes *c, uint32_t id)
+{
+	return !c->v.v[id].is_read_twice && c->v.v[id].met != c->reading;
+}
+
+void vmcodes_read_again(struct vmcodes *c, uint32_t id, struct runtime_function *f)
+{
+	struct vmcode *code = &c->v.v[id];
+	uint32_t function = f ? add_name(c, f) : VFUNCS_NONE;
+	code->is_read_twice = true;
+	if (function != VFUNCS_NONE) {
+		free(code->lines.line);
+		code->function = function;
+		code->lines = f->lines;
+	} else if (f) {
+		free(f->lines.line);
+	}
 }
 
 uint32_t vmcodes_of(const struct vmcodes *c, uint64_t instruction)

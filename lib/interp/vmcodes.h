@@ -24,12 +24,15 @@ struct vmcode {
 	uint32_t function;              /* of vfuncs */
 	uint64_t start, n_bytes;        /* its instructions */
 	struct runtime_function_lines lines;
+	uint32_t met;                   /* in which reading */
+	bool is_read_twice;
 };
 
 struct vmcodes {
 	/* Borrowed; set by the owner. */
 	struct vfuncs *vfuncs;
 	const char *prefix;             /* of names: "php::" */
+	uint32_t reading;               /* another number each time that memory is read anew */
 	uint32_t epoch;                 /* ids are valid until it changes */
 	/* Private. */
 	VEC(struct vmcode) v;
@@ -47,6 +50,13 @@ uint32_t vmcodes_find(const struct vmcodes *c, const struct runtime_function_key
 /* A function that was not met; takes its lines.  VMCODES_NONE: no memory. */
 uint32_t vmcodes_add(struct vmcodes *c, const struct runtime_function_key *key,
 		     struct runtime_function *f);
+
+/* Is it to be read once more?  When it was met, the page with its name may have been read before it
+ * was made. */
+bool vmcodes_is_young(const struct vmcodes *c, uint32_t id);
+
+/* What it says then; takes its lines.  NULL: it could not be read. */
+void vmcodes_read_again(struct vmcodes *c, uint32_t id, struct runtime_function *f);
 
 /* The function with an instruction that contains that address; VMCODES_NONE: none. */
 uint32_t vmcodes_of(const struct vmcodes *c, uint64_t instruction);
