@@ -9,8 +9,9 @@ struct err;
 struct host;
 
 /*
- * Parses one -e argument (a list with groups) and appends to l.  -EINVAL with e set: the message
- * points at the character that is wrong, and an unknown name comes with the three nearest ones.
+ * Parses one -e argument (a list with groups) and appends to l, which is zero at first.  -EINVAL
+ * with e set: the message points at the character that is wrong, and an unknown name comes with the
+ * three nearest ones.
  * An event that is in l already is an error, too.  -ENOMEM.  On failure l is unchanged.
  * PMUs, tracepoints and probes are looked up on h; NULL: a machine without any.
  */

@@ -223,7 +223,7 @@ static void test_refused(const struct evspec_list *events)
 
 int main(void)
 {
-	struct evspec_list events;
+	struct evspec_list events = { 0 };
 	if (host_open(&host, NULL, NULL, NULL, &e) < 0 ||
 	    evparse_list(&events, NULL, "cpu-clock,page-faults/period=1/", &e) < 0) {
 		printf("Bail out! %s\n", e.what);
