@@ -74,7 +74,8 @@ struct Apple : Base {
 	int price;
 };
 
-NOINLINE int with_lambda(int x)
+// Inline, so that clang, too, gives the lambda the name by the ABI.
+NOINLINE inline int with_lambda(int x)
 {
 	auto f = [x](int y) __attribute__((noinline)) {
 		marks[5] = HERE();                      // MARK-lambda
