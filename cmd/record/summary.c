@@ -170,7 +170,7 @@ static void print_unseen(const struct summary *s, FILE *to, const struct cprof_s
 		units_duration_text(st->cpu_used_ns - ev->value, unseen), 100 - percent, where);
 }
 
-/* Why a part of what was used is not in the profile. */
+/* Why a part of the CPU time used is not in the profile. */
 static void print_gap(const struct summary *s, FILE *to, const struct cprof_stats *st,
 		      const struct cprof_event_stats *ev, double percent)
 {
@@ -228,7 +228,8 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, ", standing for %" PRIu64 " events", scaled(ev.value, ev.scale));
 	double percent = cprof_coverage_percent(s->recorder, i);
 	if (is_gap(s, percent, &ev))
-		fprintf(to, ", %.1f %% of what was %s", percent, ev.is_clock ? "used" : "counted");
+		fprintf(to, ", covering %.1f %% of %s", percent,
+			ev.is_clock ? "the CPU time used" : "the events counted");
 	if (!ev.is_waiting && ev.time_enabled_ns &&
 	    ev.time_running_ns < ev.time_enabled_ns / 100 * 99)
 		fprintf(to, ", counting %.0f %% of the time%s",

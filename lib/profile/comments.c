@@ -122,9 +122,8 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_sta
 		say(c, failed, "cpu time used: %.6f s by the kernel's accounts%s",
 		    (double)st->cpu_used_ns / 1e9, ev->is_clock ? "" : " (all events' target)");
 	if (coverage_percent >= 0)
-		say(c, failed, "coverage: samples stand for %.1f %% of what was %s",
-		    coverage_percent,
-		    ev->is_clock ? "used" : "counted");
+		say(c, failed, "coverage: samples stand for %.1f %% of %s", coverage_percent,
+		    ev->is_clock ? "the CPU time used" : "the events counted");
 	if (ev->time_enabled_ns && !ev->is_waiting)
 		say(c, failed, "event time: enabled %.6f s, running %.6f s (%.1f %%)",
 		    (double)ev->time_enabled_ns / 1e9, (double)ev->time_running_ns / 1e9,

@@ -77,7 +77,7 @@ sys.path.insert(0, os.environ["CPROF_SOURCE_ROOT"] + "/tests")
 import pprof
 view = pprof.View(pprof.Profile(sys.argv[1]))
 part = view.total / float(sys.argv[3])
-said = re.search(r"([0-9.]+) % of what was used", open(sys.argv[2]).read())
+said = re.search(r"([0-9.]+) % of the CPU time used", open(sys.argv[2]).read())
 print("covered %.4f, said %s" % (part, said and said.group(0)))
 if part < 0.975:
     assert said and abs(float(said.group(1)) / 100 - part) < 0.01

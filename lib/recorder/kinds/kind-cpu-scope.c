@@ -149,7 +149,7 @@ static void change(struct kind_session *k, const struct scopeswitch_seen *seen, 
 		return;
 	}
 	if (to_cpu)
-		log_line(k->log, LOG_EXPLAIN, "scope: cpu from now on: %s (%u %% of what was used)",
+		log_line(k->log, LOG_EXPLAIN, "scope: cpu from now on: %s (%u %% of the CPU time)",
 			 why, percent);
 	else
 		log_line(k->log, LOG_EXPLAIN, "scope: task from now on: %s", why);

@@ -71,7 +71,7 @@ static void test_clock(void)
 	says("\nscope: cpu\n", "the scope");
 	says("\nrate: 100 Hz requested; mean period 10000000 nanoseconds\n", "the rate");
 	says("\nsamples: 200 in 2.000 s, 100.0 per second\n", "the samples");
-	says("\ncoverage: samples stand for 100.0 % of what was used\n", "the coverage");
+	says("\ncoverage: samples stand for 100.0 % of the CPU time used\n", "the coverage");
 	keeps_quiet("losses:", "no losses, no line about them");
 	keeps_quiet("counted:", "a clock's own count is omitted");
 	keeps_quiet("user code only", "nothing was given up");
@@ -98,7 +98,7 @@ static void test_counter(void)
 	event.time_running_ns = 1000000000;
 	says("\ncounted: 1000 page_faults by the target; sampled: 900\n", "a counter's count");
 	coverage_percent = 90;
-	says("\ncoverage: samples stand for 90.0 % of what was counted\n", "and coverage");
+	says("\ncoverage: samples stand for 90.0 % of the events counted\n", "and coverage");
 	says("\nevent time: enabled 2.000000 s, running 1.000000 s (50.0 %)\n", "a shared counter");
 	event.counted_target = false;
 	says("by all tasks of these CPUs", "a count of whole CPUs");
