@@ -39,6 +39,19 @@ else
 fi
 rm -f r.*.pb.gz
 
+# SIGKILL, as of the kernel when memory is short
+"$CPROF" record -q -e cpu-clock --switch-output=50ms -o k.pb.gz -- "$PROG/spin" 20 100000 >out.keep 2>&1 &
+killed=$!
+check 'SIGKILL: parts are written' wait_for 10 sh -c 'set -- k.*.pb.gz; test $# -ge 3'
+target=$(pgrep -P $killed spin)
+kill -KILL $killed
+wait $killed 2>/dev/null
+[ -z "$target" ] || kill -KILL "$target"
+for file in k.*; do
+	check "SIGKILL: $file is complete" "$CPROF" check "$file"
+done
+rm -f k.*
+
 # Many short parts, on a machine with any load: each has a line of JSON on stdout, even without
 # samples and therefore without a file, and nothing is counted twice.
 cat >lines.py.keep <<'END'
