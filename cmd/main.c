@@ -59,11 +59,18 @@ static const char *nearest_command(const char *name)
 	return suggest_word(name, names, n);
 }
 
+static const char *nearest_option(const char *name)
+{
+	static const char *const own[] = { "--help", "--version" };
+	return suggest_word(name, own, sizeof(own) / sizeof(*own));
+}
+
 static int fail_unknown(const char *name)
 {
 	bool is_option = name[0] == '-';
 	const char *instead = perfwords_instead("", name);
-	const char *near = is_option || instead ? NULL : nearest_command(name);
+	const char *near = instead ? NULL :
+		is_option ? nearest_option(name) : nearest_command(name);
 	fputs(is_option ? "cprof: unrecognized option '" : "cprof: no command '", stderr);
 	printable_text(stderr, name);
 	fputs("'\n", stderr);
@@ -75,7 +82,7 @@ static int fail_unknown(const char *name)
 	for (const struct cmd *const *c = cmd_all; *c; c++)
 		fprintf(stderr, " %s", (*c)->name);
 	fputc('\n', stderr);
-	if (is_option)
+	if (is_option && !near)
 		fputs("  options follow the command, as in 'cprof record -p PID'\n", stderr);
 	else if (!near && !instead)
 		fputs("  to record a program: 'cprof record PROGRAM [ARG...]'\n", stderr);
