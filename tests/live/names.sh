@@ -117,7 +117,7 @@ cat >clock.c.keep <<'END'
 #include <time.h>
 int main(void) { struct timespec t; for (int i = 0; i < 40000000; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }
 END
-gcc -O1 -fno-omit-frame-pointer -x c -o clock.keep clock.c.keep
+cc -O1 -fno-omit-frame-pointer -x c -o clock.keep clock.c.keep
 run "$CPROF" record -e cpu-clock -o v.pb.gz -- ./clock.keep
 profile 'functions of the vDSO have names' v.pb.gz \
 	"anywhere('vdso_clock_gettime|clock_gettime') > 0.5" \

@@ -64,7 +64,7 @@ if [ "$python" ]; then
 	is "$status" 0 "$python -X perf: recorded"
 	profile "$python -X perf: stacks continue below its trampolines" python.pb.gz 'n > 50' \
 		"roots('truncated') < 0.03" \
-		"anywhere('py_trampoline_evaluator') > 0.5"
+		"anywhere('py::leaf') > 0.5"
 else
 	skip "Python's trampolines" 'needs Python 3.12 on x86-64'
 fi
