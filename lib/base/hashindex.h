@@ -71,6 +71,13 @@ static inline uint32_t hashindex_id(const struct hashindex *x, uint32_t slot)
 	return (uint32_t)x->slot[slot] - 1;
 }
 
+/* Starts to load the slots of a hash, for callers that look up many. */
+static inline void hashindex_prefetch(const struct hashindex *x, uint64_t hash)
+{
+	if (x->n_slots)
+		__builtin_prefetch(&x->slot[(uint32_t)(hash >> 32) & (x->n_slots - 1)]);
+}
+
 /* Removes an id that was added with this hash; does nothing if it is absent. */
 void hashindex_remove(struct hashindex *x, uint64_t hash, uint32_t id);
 

@@ -97,6 +97,22 @@ uint32_t strtab_find(const struct strtab *t, const char *s, size_t n)
 	return n ? find(t, s, n, hash_bytes(s, n)) : 0;
 }
 
+void strtab_prefetch(const struct strtab *t, const char *const *s, size_t n)
+{
+	uint64_t hash[STRTAB_PREFETCH_MAX];
+	uint32_t id[STRTAB_PREFETCH_MAX];
+	for (size_t i = 0; i < n; i++) {
+		hash[i] = hash_bytes(s[i], strlen(s[i]));
+		hashindex_prefetch(&t->index, hash[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		id[i] = HASHINDEX_FIND(&t->index, hash[i], k, true) + 1;
+		__builtin_prefetch(&t->str[id[i]]);
+	}
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(t->str[id[i]]);
+}
+
 /* The n bytes contain no NUL. */
 static uint32_t add(struct strtab *t, const char *s, size_t n)
 {

@@ -33,6 +33,10 @@ uint32_t strtab_add_cstr(struct strtab *t, const char *s);
 /* Looks up without adding: 0 for an unknown string and for the empty one. */
 uint32_t strtab_find(const struct strtab *t, const char *s, size_t n);
 
+/* Starts to load what looking up these strings will read; n: at most STRTAB_PREFETCH_MAX. */
+#define STRTAB_PREFETCH_MAX 64u
+void strtab_prefetch(const struct strtab *t, const char *const *s, size_t n);
+
 /* Borrowed until strtab_done. */
 const char *strtab_get(const struct strtab *t, uint32_t id);
 

@@ -31,6 +31,9 @@ struct model_kept {
 	bool is_complete;           /* else there are too many: the file is read again */
 };
 
+/* A location of a file, to be found in the model. */
+struct model_wanted { struct model_location location; uint64_t hash; uint32_t guess; };
+
 struct model_builder {
 	struct model *m;
 	const struct model_merge *how;
@@ -49,6 +52,7 @@ struct model_builder {
 	struct hashindex by_mapping, by_function, by_location, by_stack, by_labels, by_sample;
 	struct hashindex by_comment;
 	struct model_kept kept;
+	VEC(struct model_wanted) wanted;  /* of the present file */
 	struct err *e;
 };
 
@@ -99,8 +103,7 @@ static inline uint32_t model_intern(struct model_builder *b, const char *s)
 	return strtab_add_cstr(&b->m->strings, s);
 }
 
-/* The same for a string of a file, many of which, such as names of source files, are needed again
- * and again. */
+/* The same for a string of a file: many are needed again and again. */
 static inline uint32_t model_intern_of(struct model_builder *b, struct model_file *f, const char *s)
 {
 	size_t i = ((uintptr_t)s >> 3 ^ (uintptr_t)s >> 9) % MODEL_INTERNED;
@@ -136,9 +139,10 @@ int model_build_end(struct model_builder *b, int r, struct model **ret);
 /* model-location.c: adds a mapping of the file, unless the model has an equal one. */
 int model_location_mapping(struct model_builder *b, struct model_file *f,
 			   const struct profile_mapping *from, uint32_t *ret);
-/* Likewise for a location; f->location[index] is then its index in the model. */
+/* Finds together the locations that a large model has. */
+int model_location_find_all(struct model_builder *b, struct model_file *f);
+/* Adds a location, likewise; f->location[index] is then its index in the model. */
 int model_location_add(struct model_builder *b, struct model_file *f, uint32_t index);
-
 /* model-sample.c: adds a sample, or its values to those of an equal sample. */
 int model_sample_add(struct model_builder *b, struct model_file *f,
 		     const struct pprof_sample_row *row);

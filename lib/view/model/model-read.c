@@ -189,6 +189,9 @@ static int add_samples(struct model_builder *b, struct model_file *f, struct ppr
 	if (!m->default_type)
 		m->default_type = model_intern(b, p->default_sample_type);
 	m->n_files++;
+	r = model_location_find_all(b, f);
+	if (r < 0)
+		return r;
 	if (b->kept.is_complete)
 		return add_kept(b, f);
 	struct pprof_sample_row row;
@@ -326,6 +329,7 @@ int model_build_end(struct model_builder *b, int r, struct model **ret)
 	VEC_FREE(&b->kept.values);
 	VEC_FREE(&b->kept.labels);
 	VEC_FREE(&b->kept.rows);
+	VEC_FREE(&b->wanted);
 	if (r < 0)
 		model_free(b->m);
 	else
