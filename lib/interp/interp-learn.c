@@ -1,10 +1,12 @@
 /*
+ * Two things speak for a place.  What it has is what memory says soon afterwards; and it is a
+ * function that was ever seen with its frame at an address that is in the sample, too.  The second
+ * one needs no prompt reading, and it is all there is where functions take a few microseconds: then
+ * memory has another function even when it is read at once.
+ *
  * Two traps.  The address of a function's first instruction is in a slot as well, and in a known
  * function in all samples: the right place has changing values.  And the frame that the loop was
  * called with is in a slot, and never changes while the activation lasts.
- *
- * Around some calls the compiler keeps the instruction elsewhere.  The place is then learned for
- * each such call.
  */
 
 #include "interp/interp-learn.h"
@@ -21,14 +23,9 @@
 #define KNOWN_N 24u             /* before others may take the places over, */
 #define ADOPTED_N 256u          /* and before these choose their own ones */
 #define CODES_MIN 8u            /* samples with their function, before frames must fit it */
+#define FITS_MIN 4u             /* samples with a frame that fits, before these say anything */
+#define FITS_SHARE 40u          /* and one of so many has to fit */
 #define REGISTER_WEIGHT 4u      /* against slots */
-#define CALLS 1024u             /* a power of two: loops have some hundreds */
-#define CALL_STEPS 8u
-#define CALL_N_MIN 3u            /* samples before its place is used, */
-#define CALL_N_MAX 64u           /* and before it is learned more seldom: */
-#define CALL_SELDOM 8u
-#define CALL_MOST 32u            /* as often as the best one, except in one of so many */
-#define CALL_NEAR 96u            /* bytes of code in which a slot is mostly used for the same */
 
 void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r)
 {
@@ -37,19 +34,11 @@ void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r)
 	};
 }
 
-static void forget_calls(struct interp_learn *l)
-{
-	for (uint32_t i = 0; l->call && i < CALLS; i++) {
-		free(l->call[i]);
-		l->call[i] = NULL;
-	}
-}
-
 void interp_learn_done(struct interp_learn *l)
 {
 	free(l->place);
-	forget_calls(l);
-	free(l->call);
+	free(l->pairs);
+	interp_callplaces_done(&l->calls);
 }
 
 bool interp_learn_is_known(const struct interp_learn *l)
@@ -65,12 +54,7 @@ void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from)
 	l->instruction = from->instruction;
 	l->frame = from->frame;
 	l->n_next = ADOPTED_N;
-	forget_calls(l);
-	if (!from->call || (!l->call && !(l->call = calloc(CALLS, sizeof(*l->call)))))
-		return;
-	for (uint32_t i = 0; i < CALLS; i++)
-		if (from->call[i] && (l->call[i] = malloc(sizeof(*l->call[i]))))
-			*l->call[i] = *from->call[i];
+	interp_callplaces_copy(&l->calls, &from->calls);
 }
 
 bool interp_learn_goes_on(const struct interp_learn *l)
@@ -94,25 +78,42 @@ static uint64_t n_values(const uint64_t values[4])
 	return n;
 }
 
-/* May it be an address of memory that programs allocate? */
-static bool is_address(uint64_t value)
-{
-	return value >= 65536 && value >> 47 == 0;
-}
-
 /* Around calls, compilers put a register's value into a slot, which keeps it afterwards: it is an
  * instruction in all samples, but an earlier one. */
 static uint64_t instruction_score(const struct interp_learn *l, uint32_t place)
 {
 	const struct interp_learn_place *p = &l->place[place];
-	bool is_known = p->n_agree * 40 > l->n && p->n_code * 2 > l->n;
 	uint64_t score = (uint64_t)p->n_code * p->n_code * n_values(p->code_values);
-	return is_known ? score * (place < ARCH_REGS_MAX ? REGISTER_WEIGHT : 1) : 0;
+	return score * (place < ARCH_REGS_MAX ? REGISTER_WEIGHT : 1);
+}
+
+static struct interp_learn_pairs *find_pairs(const struct interp_learn *l, uint32_t place)
+{
+	for (uint32_t i = 0; i < INTERP_LEARN_PAIRS; i++)
+		if (l->pairs && l->pairs[i].place == place)
+			return &l->pairs[i];
+	return NULL;
+}
+
+static bool has_fits(const struct interp_learn_pairs *pairs)
+{
+	uint32_t most = 0;
+	for (uint32_t i = 0; pairs && i < ACTIVATION_PLACES; i++)
+		most = pairs->n_fits[i] > most ? pairs->n_fits[i] : most;
+	return most >= FITS_MIN && most * FITS_SHARE > pairs->n_codes;
+}
+
+static bool is_instruction(const struct interp_learn *l, uint32_t place)
+{
+	const struct interp_learn_place *p = &l->place[place];
+	return p->n_code * 2 > l->n &&
+	       (p->n_agree * 40 > l->n_prompt || has_fits(find_pairs(l, place)));
 }
 
 static uint64_t frame_score(const struct interp_learn *l, const struct interp_learn_place *p)
 {
-	return p->n_frame * 40 > l->n ? (uint64_t)p->n_frame * n_values(p->frame_values) : 0;
+	return p->n_frame * 40 > l->n_prompt ? (uint64_t)p->n_frame * n_values(p->frame_values) :
+					       0;
 }
 
 /* What is read of the thread is in many stale places as well: where functions are short, nearly as
@@ -120,7 +121,8 @@ static uint64_t frame_score(const struct interp_learn *l, const struct interp_le
  * is remembered to have had. */
 static uint64_t fitting_score(const struct interp_learn *l, const struct interp_learn_place *p)
 {
-	return l->n_codes >= CODES_MIN && p->n_fits * 2 > l->n_codes ?
+	return l->n_codes >= CODES_MIN && p->n_fits >= FITS_MIN &&
+	       p->n_fits * FITS_SHARE > l->n_codes ?
 		(uint64_t)p->n_fits * p->n_fits * n_values(p->fitting_values) : 0;
 }
 
@@ -150,6 +152,30 @@ static void forget_fitting(struct interp_learn *l)
 	}
 }
 
+static bool is_candidate(const struct interp_learn *l, uint32_t place)
+{
+	uint64_t score = instruction_score(l, place);
+	uint32_t n_better = 0;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++)
+		n_better += instruction_score(l, i) > score;
+	return score && n_better < INTERP_LEARN_PAIRS;
+}
+
+/* The places that may be the instruction's, with the frames that fit them from now on. */
+static void list_candidates(struct interp_learn *l)
+{
+	if (!l->pairs && !(l->pairs = calloc(INTERP_LEARN_PAIRS, sizeof(*l->pairs))))
+		return;
+	for (uint32_t i = 0; i < INTERP_LEARN_PAIRS; i++)
+		if (!l->pairs[i].n_codes || !is_candidate(l, l->pairs[i].place))
+			l->pairs[i] = (struct interp_learn_pairs){ .place = ACTIVATION_NO_PLACE };
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
+		struct interp_learn_pairs *free = find_pairs(l, ACTIVATION_NO_PLACE);
+		if (free && is_candidate(l, i) && !find_pairs(l, i))
+			free->place = i;
+	}
+}
+
 static void choose(struct interp_learn *l)
 {
 	uint64_t best = 0;
@@ -157,7 +183,7 @@ static void choose(struct interp_learn *l)
 	l->instruction = ACTIVATION_NO_PLACE;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
 		uint64_t score = instruction_score(l, i);
-		if (score <= best)
+		if (score <= best || !is_instruction(l, i))
 			continue;
 		best = score;
 		l->instruction = i;
@@ -166,40 +192,73 @@ static void choose(struct interp_learn *l)
 		l->instruction = before;
 	if (l->instruction != before) {
 		forget_fitting(l);
-		forget_calls(l);
+		interp_callplaces_clear(&l->calls);
 	}
 	l->frame = best_frame(l, fitting_score);
 	if (l->frame == ACTIVATION_NO_PLACE)
 		l->frame = best_frame(l, frame_score);
 	if (l->frame == ACTIVATION_NO_PLACE)
 		l->frame = frame_before;
+	if (l->frame != frame_before)
+		interp_callplaces_forget_frames(&l->calls);
 }
 
-/* What is in that place. */
-static uint32_t code_in(const struct interp_learn_sample *s, const struct activation *one,
-			uint32_t place, uint32_t *ret_off)
+/* Counts the places with an address of memory where that function has had its frame. */
+static void add_pairs(struct interp_learn_pairs *pairs, const struct interp_place_sample *s,
+		      const struct activation *one, uint32_t code)
 {
 	uint64_t value;
-	if (place == ACTIVATION_NO_PLACE || !activations_value(s->a, one, place, &value) ||
-	    !is_address(value))
-		return INTERP_NO_CODE;
-	return s->r->code_of(s->r->ctx, value, true, ret_off);
+	if (pairs->n_codes == UINT16_MAX)
+		return;
+	pairs->n_codes++;
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++)
+		if (activations_value(s->a, one, i, &value) && interp_place_is_address(value))
+			pairs->n_fits[i] += interp_chains_has(s->chains, code, value);
 }
 
-void interp_learn_add(struct interp_learn *l, const struct interp_learn_sample *s,
-		      const struct activation *one, uint64_t frame, uint32_t code)
+static void add_place(struct interp_learn *l, const struct interp_place_sample *s,
+		      const struct activation *one, uint32_t place, uint64_t value,
+		      uint32_t prompt_code)
 {
 	const struct interp_runtime *r = s->r;
+	struct interp_learn_place *p = &l->place[place];
+	struct interp_learn_pairs *pairs = find_pairs(l, place);
+	uint32_t off;
+	/* registers are few: in a large program most functions were not met before */
+	uint32_t found = r->code_of(r->ctx, value, place < ARCH_REGS_MAX, &off);
+	if (found == INTERP_NO_CODE)
+		return;
+	p->n_code++;
+	p->n_agree += prompt_code != INTERP_NO_CODE && r->is_shared(r->ctx, found, prompt_code);
+	/* not counted: the first instruction's address */
+	if (!off)
+		return;
+	note_value(p->code_values, value);
+	if (pairs)
+		add_pairs(pairs, s, one, found);
+}
+
+/* What was counted is needed no more. */
+static void end(struct interp_learn *l)
+{
+	free(l->place);
+	free(l->pairs);
+	l->place = NULL;
+	l->pairs = NULL;
+}
+
+void interp_learn_add(struct interp_learn *l, const struct interp_place_sample *s,
+		      const struct activation *one, uint64_t frame, uint32_t code)
+{
 	uint64_t value;
-	uint32_t own_off, own = code_in(s, one, l->instruction, &own_off);
+	uint32_t own_off, own = interp_place_code(s, one, l->instruction, &own_off);
 	if (!l->place && !(l->place = calloc(ACTIVATION_PLACES, sizeof(*l->place))))
 		return;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
 		struct interp_learn_place *p = &l->place[i];
-		uint32_t off, found;
-		if (!activations_value(s->a, one, i, &value) || !is_address(value))
+		if (!activations_value(s->a, one, i, &value) || !interp_place_is_address(value))
 			continue;
-		if (value == frame) {
+		if (frame && value == frame) {
 			p->n_frame++;
 			note_value(p->frame_values, value);
 		}
@@ -207,188 +266,37 @@ void interp_learn_add(struct interp_learn *l, const struct interp_learn_sample *
 			p->n_fits++;
 			note_value(p->fitting_values, value);
 		}
-		/* registers are few: in a large program most functions were not met before */
-		found = r->code_of(r->ctx, value, i < ARCH_REGS_MAX, &off);
-		if (found == INTERP_NO_CODE)
-			continue;
-		p->n_code++;
-		/* not counted: the first instruction's address */
-		if (off)
-			note_value(p->code_values, value);
-		p->n_agree += r->is_shared(r->ctx, found, code);
+		add_place(l, s, one, i, value, code);
 	}
 	l->n_codes += own != INTERP_NO_CODE;
+	l->n_prompt += code != INTERP_NO_CODE;
 	if (++l->n < l->n_next)
 		return;
 	l->n_next += l->n_next / 2;
 	choose(l);
-}
-
-/* ---- calls ------------------------------------------------------------------------------ */
-
-/* Where a call is, or would be put; CALLS: there is no room. */
-static uint32_t slot_of(const struct interp_learn *l, uint64_t pc)
-{
-	uint32_t slot = (uint32_t)hash_u64(pc) & (CALLS - 1);
-	for (uint32_t i = 0; i < CALL_STEPS; i++, slot = (slot + 1) & (CALLS - 1))
-		if (!l->call[slot] || l->call[slot]->pc == pc)
-			return slot;
-	return CALLS;
-}
-
-static const struct interp_learn_call *find_call(const struct interp_learn *l, uint64_t pc)
-{
-	uint32_t slot = l->call ? slot_of(l, pc) : CALLS;
-	return slot < CALLS ? l->call[slot] : NULL;
-}
-
-static struct interp_learn_call *call_at(struct interp_learn *l, uint64_t pc)
-{
-	if (!l->call && !(l->call = calloc(CALLS, sizeof(*l->call))))
-		return NULL;
-	uint32_t slot = slot_of(l, pc);
-	if (slot == CALLS)
-		return NULL;
-	if (!l->call[slot] && (l->call[slot] = calloc(1, sizeof(**l->call)))) {
-		l->call[slot]->pc = pc;
-		l->call[slot]->place = ACTIVATION_NO_PLACE;
-	}
-	return l->call[slot];
-}
-
-/* Some places keep what an earlier call has left in them.  That does not agree with the hints, but
- * if readings are late, these seldom agree with the right place either: with eight functions that
- * take turns, in one of eight cases.  But the right one has functions that are remembered to have
- * had their frame where it is now. */
-static bool fits(const struct interp_learn_call *c, uint32_t place)
-{
-	return c->n_frames >= CALL_N_MIN && c->of[place].n_fits * 10u >= c->n_frames * 9u;
-}
-
-/* How often a place has an instruction there; 0: too seldom. */
-static uint32_t code_share(const struct interp_learn_call *c, uint32_t place)
-{
-	uint32_t n = c->of[place].n_code;
-	bool is_right = fits(c, place) || c->of[place].n_agree * 8u >= c->n_hints;
-	return is_right && n * 10u >= c->n * 9u ? n : 0;
-}
-
-/* That of a place which changes most is the highest, after those that fit. */
-static uint32_t call_score(const struct interp_learn_call *c, uint32_t place)
-{
-	uint32_t n_values = (uint32_t)__builtin_popcountll(c->of[place].values);
-	uint32_t score = n_values * (CALL_N_MAX + 1) + c->of[place].n_agree;
-	return fits(c, place) ? score + (1u << 16) : score;
-}
-
-/* Among those that have an instruction most often. */
-static void choose_for_call(struct interp_learn_call *c)
-{
-	uint32_t best_score = 0, most = 0;
-	c->place = ACTIVATION_NO_PLACE;
-	for (uint32_t i = 0; i < ACTIVATION_PLACES && c->n >= CALL_N_MIN; i++)
-		most = code_share(c, i) > most ? code_share(c, i) : most;
-	for (uint32_t i = 0; i < ACTIVATION_PLACES && most; i++) {
-		uint32_t score = call_score(c, i);
-		if (code_share(c, i) * CALL_MOST < most * (CALL_MOST - 1) || score <= best_score)
-			continue;
-		best_score = score;
-		c->place = i;
-	}
-}
-
-/* What was learned before functions were met is outweighed by what comes later. */
-static void halve(struct interp_learn_call *c)
-{
-	c->n /= 2;
-	c->n_hints /= 2;
-	c->n_frames /= 2;
-	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
-		c->of[i].n_code /= 2;
-		c->of[i].n_agree /= 2;
-		c->of[i].n_fits /= 2;
-	}
-}
-
-static void learn_call(struct interp_learn_call *c, const struct interp_learn_sample *s,
-		       const struct activation *one, uint64_t frame, uint32_t hint)
-{
-	const struct interp_runtime *r = s->r;
-	uint64_t value;
-	uint32_t off;
-	if (c->n_seen++ > CALL_N_MAX && c->n_seen % CALL_SELDOM)
-		return;
-	if (c->n == CALL_N_MAX)
-		halve(c);
-	c->n++;
-	c->n_hints += hint != INTERP_NO_CODE;
-	c->n_frames += frame != 0;
-	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
-		if (!activations_value(s->a, one, i, &value) || !is_address(value))
-			continue;
-		uint32_t code = r->code_of(r->ctx, value, false, &off);
-		if (code == INTERP_NO_CODE || !off)
-			continue;
-		c->of[i].n_code++;
-		c->of[i].n_agree += hint != INTERP_NO_CODE && r->is_shared(r->ctx, code, hint);
-		c->of[i].n_fits += frame && interp_chains_has(s->chains, code, frame);
-		c->of[i].values |= UINT64_C(1) << (hash_u64(value) & 63);
-	}
-	choose_for_call(c);
+	list_candidates(l);
+	if (!interp_learn_goes_on(l))
+		end(l);
 }
 
 /* ---- answers ---------------------------------------------------------------------------- */
 
-/* The nearest call with a place, if it is near enough. */
-static const struct interp_learn_call *find_near(const struct interp_learn *l, uint64_t pc)
-{
-	const struct interp_learn_call *best = NULL;
-	uint64_t best_distance = CALL_NEAR;
-	for (uint32_t i = 0; l->call && i < CALLS; i++) {
-		const struct interp_learn_call *c = l->call[i];
-		if (!c || c->place == ACTIVATION_NO_PLACE)
-			continue;
-		uint64_t distance = c->pc < pc ? pc - c->pc : c->pc - pc;
-		if (distance >= best_distance)
-			continue;
-		best = c;
-		best_distance = distance;
-	}
-	return best;
-}
-
-/* What the place of a call says, and if that is not known, that of the nearest one, provided that
- * it fits the frame. */
-static uint32_t code_at_call(const struct interp_learn *l, const struct interp_learn_sample *s,
-			     const struct activation *one, const struct interp_learn_call *c,
-			     uint64_t frame, uint32_t *ret_off)
-{
-	if (c && c->place != ACTIVATION_NO_PLACE)
-		return code_in(s, one, c->place, ret_off);
-	c = frame ? find_near(l, one->pc) : NULL;
-	uint32_t code = c ? code_in(s, one, c->place, ret_off) : INTERP_NO_CODE;
-	return code != INTERP_NO_CODE && interp_chains_has(s->chains, code, frame) ?
-		code : INTERP_NO_CODE;
-}
-
-uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_learn_sample *s,
+uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_place_sample *s,
 			    const struct activation *one, uint64_t frame, uint32_t *ret_off)
 {
-	uint32_t code = code_in(s, one, l->instruction, ret_off);
+	uint32_t code = interp_place_code(s, one, l->instruction, ret_off);
 	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE)
 		return code;
-	return code_at_call(l, s, one, find_call(l, one->pc), frame, ret_off);
+	return interp_callplaces_code(&l->calls, s, one, frame, ret_off);
 }
 
-uint32_t interp_learn_code(struct interp_learn *l, const struct interp_learn_sample *s,
+uint32_t interp_learn_code(struct interp_learn *l, const struct interp_place_sample *s,
 			   const struct activation *one, uint64_t frame, uint32_t hint,
 			   uint32_t *ret_off)
 {
-	uint32_t code = code_in(s, one, l->instruction, ret_off);
+	uint32_t code = interp_place_code(s, one, l->instruction, ret_off);
 	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE)
 		return code;
-	struct interp_learn_call *c = call_at(l, one->pc);
-	if (c)
-		learn_call(c, s, one, frame, hint);
-	return code_at_call(l, s, one, c, frame, ret_off);
+	interp_callplaces_learn(&l->calls, s, one, frame, hint);
+	return interp_callplaces_code(&l->calls, s, one, frame, ret_off);
 }

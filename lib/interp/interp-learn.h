@@ -11,10 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "interp/activations.h"
-
-struct interp_chains;
-struct interp_runtime;
+#include "interp/interp-callplaces.h"
 
 /* Of one place.  values: bits of hashes of the different values. */
 struct interp_learn_place {
@@ -22,22 +19,23 @@ struct interp_learn_place {
 	uint64_t code_values[4], frame_values[4], fitting_values[4];
 };
 
-/* A call from the loop where the instruction is elsewhere. */
-struct interp_learn_call {
-	uint64_t pc;
-	uint32_t n, place;              /* n: halved now and then */
-	uint32_t n_hints, n_frames;     /* of n: those with a hint, and with a known frame */
-	uint32_t n_seen;
-	struct { uint64_t values; uint8_t n_code, n_agree, n_fits; } of[ACTIVATION_PLACES];
+/* Of a place that may be the instruction's. */
+#define INTERP_LEARN_PAIRS 16u
+struct interp_learn_pairs {
+	uint32_t place;
+	uint16_t n_codes;               /* samples with a function there */
+	uint16_t n_fits[ACTIVATION_PLACES];     /* those with a frame of that function in a place */
 };
 
 struct interp_learn {
 	uint32_t instruction, frame;    /* places; ACTIVATION_NO_PLACE: not known yet */
 	/* Private. */
 	uint32_t n, n_next;
+	uint32_t n_prompt;              /* of n: memory was read just after them */
 	uint32_t n_codes;               /* of n: the function of the sample was known */
 	struct interp_learn_place *place;
-	struct interp_learn_call **call;        /* by pc; NULL: free */
+	struct interp_learn_pairs *pairs;       /* of INTERP_LEARN_PAIRS places; NULL: none yet */
+	struct interp_callplaces calls;
 };
 /* Begins with the places that r says. */
 void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r);
@@ -53,26 +51,19 @@ void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from)
 /* Is more to be learned from activations? */
 bool interp_learn_goes_on(const struct interp_learn *l);
 
-/* A sample, and what is remembered. */
-struct interp_learn_sample {
-	const struct interp_runtime *r;
-	const struct interp_chains *chains;
-	const struct activations *a;
-};
-
-/* The innermost activation of a sample, which was taken just before the innermost function's frame
- * was at that address and executed that code. */
-void interp_learn_add(struct interp_learn *l, const struct interp_learn_sample *s,
+/* The innermost activation of a sample.  frame and code: those of the innermost function just
+ * afterwards; 0 and INTERP_NO_CODE if they are not known. */
+void interp_learn_add(struct interp_learn *l, const struct interp_place_sample *s,
 		      const struct activation *one, uint64_t frame, uint32_t code);
 
 /* The function that an activation executes.  frame: what its place has, or 0.  hint: what is there
  * when memory is read, or INTERP_NO_CODE.  INTERP_NO_CODE: it is unknown. */
-uint32_t interp_learn_code(struct interp_learn *l, const struct interp_learn_sample *s,
+uint32_t interp_learn_code(struct interp_learn *l, const struct interp_place_sample *s,
 			   const struct activation *one, uint64_t frame, uint32_t hint,
 			   uint32_t *ret_off);
 
 /* The same of an earlier sample, by what is known now. */
-uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_learn_sample *s,
+uint32_t interp_learn_known(const struct interp_learn *l, const struct interp_place_sample *s,
 			    const struct activation *one, uint64_t frame, uint32_t *ret_off);
 
 #endif

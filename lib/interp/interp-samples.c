@@ -71,7 +71,7 @@ static bool find_frame(const struct interp_chain *c, uint64_t frame, size_t *at)
 static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 		       const struct activations *of, bool is_again)
 {
-	const struct interp_learn_sample from = { r, &s->chains, of };
+	const struct interp_place_sample from = { r, &s->chains, of };
 	s->part.n = 0;
 	for (size_t i = 0; i < of->v.n; i++) {
 		const struct activation *a = &of->v.v[i];
@@ -92,6 +92,9 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 		    r->frame_place != ACTIVATION_NO_PLACE &&
 		    r->code_of_frame(r->ctx, p.frame) != INTERP_NO_CODE)
 			p.code = interp_learn_known(&s->learn, &from, a, p.frame, &p.off);
+		/* several functions may have the same instructions, but not the same frames */
+		if (r->has_single_frames && s->learn.frame == ACTIVATION_NO_PLACE)
+			p.code = INTERP_NO_CODE;
 		if (!VEC_PUSH(&s->part, p))
 			return false;
 	}
@@ -348,6 +351,14 @@ static enum interp_quality add_all(struct interp_samples *s, const struct interp
 	return is_whole || add_outer(s, r, ret) ? worst : INTERP_QUALITY_UNKNOWN;
 }
 
+static void learn_places(struct interp_samples *s, const struct interp_runtime *r, bool is_prompt)
+{
+	const struct interp_place_sample from = { r, &s->chains, &s->activations };
+	const struct interp_link *now = is_prompt ? s->chain->link.v : NULL;
+	interp_learn_add(&s->learn, &from, &s->activations.v.v[0], now ? now->at : 0,
+			 now ? now->code : INTERP_NO_CODE);
+}
+
 enum interp_quality interp_samples_read(struct interp_samples *s, const struct interp_runtime *r,
 					const struct interp_samples_native *n,
 					struct interp_frames *ret)
@@ -360,11 +371,8 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 		interp_readings_of(&s->readings, r, &s->chains, n->tid);
 	s->chain = &read->chain;
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
-	if (interp_learn_goes_on(&s->learn) && lag_ns < LEARN_NS && read->has_innermost)
-		interp_learn_add(&s->learn,
-				 &(struct interp_learn_sample){ r, &s->chains, &s->activations },
-				 &s->activations.v.v[0], s->chain->link.v[0].at,
-				 s->chain->link.v[0].code);
+	if (interp_learn_goes_on(&s->learn))
+		learn_places(s, r, lag_ns < LEARN_NS && read->has_innermost);
 	if (!list_parts(s, r, &s->activations, false))
 		return INTERP_QUALITY_UNKNOWN;
 	bool is_early = lag_ns < EARLY_NS;

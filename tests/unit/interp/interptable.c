@@ -29,6 +29,14 @@ static void use_second(void *ctx)
 		now[n_now - 2] ^= 1;
 }
 
+static uint32_t code_of_frame(void *ctx, uint64_t at)
+{
+	for (size_t i = 0; i < n_now; i++)
+		if (FRAME(i) == at)
+			return now[i];
+	return INTERP_NO_CODE;
+}
+
 static uint32_t code_of(void *ctx, uint64_t instruction, bool is_new, uint32_t *ret_off)
 {
 	for (uint32_t i = 0; i < CODES && (is_new || !interptable_is_large); i++)
@@ -82,10 +90,11 @@ static uint32_t n_replaced(void *ctx)
 	return interptable_n_replaced;
 }
 
-const struct interp_runtime interptable = {
+struct interp_runtime interptable = {
 	.label = "table::stack",
 	.instruction_place = ACTIVATION_NO_PLACE, .frame_place = ACTIVATION_NO_PLACE,
 	.renew = renew, .forget = forget, .use_second = use_second, .code_of = code_of,
+	.code_of_frame = code_of_frame,
 	.is_shared = is_shared, .line = line, .chain = chain,
 	.innermost = innermost, .frame = frame, .unknown = unknown, .n_replaced = n_replaced,
 };

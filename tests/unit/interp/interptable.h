@@ -14,7 +14,7 @@
 /* DWARF's numbers. */
 enum { RBX = 3, RBP = 6, R12 = 12, R13 = 13, R14 = 14, R15 = 15 };
 
-extern const struct interp_runtime interptable;
+extern struct interp_runtime interptable;
 extern bool interptable_is_moving;      /* while it is read */
 extern bool interptable_is_calling;     /* the instruction is in a slot only */
 extern bool interptable_is_large;       /* no function was met before */

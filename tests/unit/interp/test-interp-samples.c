@@ -45,6 +45,41 @@ static void learn_late(void)
 	interp_samples_done(&slow);
 }
 
+/* Functions are so short that each reading finds another one. */
+static void learn_short(void)
+{
+	static const char *const stacks[] = { "0123", "0124", "015", "0" };
+	struct interp_samples brief;
+	interp_samples_init(&brief, &interptable);
+	for (uint32_t i = 0; i < 400; i++) {
+		size_t depth = strlen(stacks[i % 4]) - 1;
+		interptable_execute(stacks[(i + 1 + i / 4 % 3) % 4]);
+		interptable_sample(&brief, &frames, (uint32_t)(stacks[i % 4][depth] - '0'),
+				   2 + i % 30 * 2, depth, 1000);
+	}
+	tap_int(brief.learn.instruction, R15,
+		"the instruction, whose functions have had their frames there");
+	tap_int(brief.learn.frame, RBX, "their frame");
+	interp_samples_done(&brief);
+}
+
+/* Functions of their own activations may have the same instructions. */
+static void need_frame(void)
+{
+	struct interp_samples single;
+	interp_samples_init(&single, &interptable);
+	interptable.has_single_frames = true;
+	single.learn.instruction = R15;
+	interptable_execute("0");
+	tap_int(interptable_sample(&single, &frames, 0, 10, 0, 1000), INTERP_QUALITY_UNKNOWN,
+		"a function in its own activation is not believed without its frame");
+	single.learn.frame = RBX;
+	tap_int(interptable_sample(&single, &frames, 0, 10, 0, 1000), INTERP_QUALITY_EXACT,
+		"it is with it");
+	interptable.has_single_frames = false;
+	interp_samples_done(&single);
+}
+
 static void learn_large(void)
 {
 	struct interp_samples large;
@@ -134,10 +169,10 @@ int main(void)
 	tap_str(text(), "99 7 ", "is exact, its callers are unknown");
 	interptable_execute("0172");
 	interptable_is_moving = true;
-	uint32_t n_learned = samples.learn.n;
+	uint32_t n_learned = samples.learn.n_prompt;
 	tap_int(sample(2, 10, 3, 1000), INTERP_QUALITY_INNERMOST,
 		"what changes while it is read is not believed");
-	tap_int(samples.learn.n, n_learned, "and places are not learned from it");
+	tap_int(samples.learn.n_prompt, n_learned, "and places are not learned from it");
 	interptable_is_moving = false;
 
 	interptable_execute("");
@@ -148,6 +183,8 @@ int main(void)
 	tap_int(sample(CODES, 10, 3, LATE), INTERP_QUALITY_UNKNOWN, "not what is read later");
 	interp_samples_done(&samples);
 	learn_late();
+	learn_short();
+	need_frame();
 	learn_large();
 	learn_call();
 	adopt();
