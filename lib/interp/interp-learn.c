@@ -20,6 +20,8 @@
 
 #define FIRST_N 16u             /* activations before the first choice, */
 #define LAST_N 2048u            /* and before the last one */
+#define LATE_N 256u             /* before samples that were read late are learned from */
+#define LATE_SELDOM 4u          /* more seldom */
 #define KNOWN_N 24u             /* before others may take the places over, */
 #define ADOPTED_N 256u          /* and before these choose their own ones */
 #define CODES_MIN 8u            /* samples with their function, before frames must fit it */
@@ -57,9 +59,9 @@ void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from)
 	interp_callplaces_copy(&l->calls, &from->calls);
 }
 
-bool interp_learn_goes_on(const struct interp_learn *l)
+bool interp_learn_goes_on(struct interp_learn *l, bool is_prompt)
 {
-	return l->n < LAST_N;
+	return l->n < LAST_N && (is_prompt || l->n < LATE_N || l->n_late++ % LATE_SELDOM == 0);
 }
 
 /* ---- places ----------------------------------------------------------------------------- */
@@ -275,7 +277,7 @@ void interp_learn_add(struct interp_learn *l, const struct interp_place_sample *
 	l->n_next += l->n_next / 2;
 	choose(l);
 	list_candidates(l);
-	if (!interp_learn_goes_on(l))
+	if (l->n >= LAST_N)
 		end(l);
 }
 

@@ -32,6 +32,7 @@ struct interp_learn {
 	/* Private. */
 	uint32_t n, n_next;
 	uint32_t n_prompt;              /* of n: memory was read just after them */
+	uint32_t n_late;                /* others, after many of them */
 	uint32_t n_codes;               /* of n: the function of the sample was known */
 	struct interp_learn_place *place;
 	struct interp_learn_pairs *pairs;       /* of INTERP_LEARN_PAIRS places; NULL: none yet */
@@ -48,8 +49,8 @@ bool interp_learn_is_known(const struct interp_learn *l);
  * learned anew, from its own samples. */
 void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from);
 
-/* Is more to be learned from activations? */
-bool interp_learn_goes_on(const struct interp_learn *l);
+/* Is this activation to be learned from?  is_prompt: memory was read just after it. */
+bool interp_learn_goes_on(struct interp_learn *l, bool is_prompt);
 
 /* The innermost activation of a sample.  frame and code: those of the innermost function just
  * afterwards; 0 and INTERP_NO_CODE if they are not known. */

@@ -371,8 +371,9 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 		interp_readings_of(&s->readings, r, &s->chains, n->tid);
 	s->chain = &read->chain;
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
-	if (interp_learn_goes_on(&s->learn))
-		learn_places(s, r, lag_ns < LEARN_NS && read->has_innermost);
+	bool is_prompt = lag_ns < LEARN_NS && read->has_innermost;
+	if (interp_learn_goes_on(&s->learn, is_prompt))
+		learn_places(s, r, is_prompt);
 	if (!list_parts(s, r, &s->activations, false))
 		return INTERP_QUALITY_UNKNOWN;
 	bool is_early = lag_ns < EARLY_NS;
