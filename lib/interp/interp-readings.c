@@ -99,8 +99,10 @@ const struct interp_reading *interp_readings_of(struct interp_readings *s,
 						struct interp_chains *chains, uint32_t tid)
 {
 	struct interp_reading *t;
-	bool is_equal = find_thread(s, tid, &t);
+	bool is_equal = find_thread(s, tid, &t), is_there = false;
 	for (unsigned int i = 0; i < TRIES && !is_equal; i++) {
+		if (i == 1)
+			is_there = interp_samecpu_enter(&s->cpu, tid);
 		is_equal = read_twice(s, r, tid);
 		/* whatever the samples are: functions have these callers */
 		interp_chains_learn(chains, r, &s->first);
@@ -115,5 +117,7 @@ const struct interp_reading *interp_readings_of(struct interp_readings *s,
 		s->first = empty;
 		t->has_innermost = is_equal;
 	}
+	if (is_there)
+		interp_samecpu_leave(&s->cpu);
 	return t;
 }

@@ -5,13 +5,15 @@
  * The functions of threads, as they are in the memory of a program that goes on running: once per
  * thread in each drain.  A reading takes some microseconds, in which the program calls functions
  * and returns.  So each is made twice, and those functions are kept that both have, from the
- * outermost one on: these were executed in between.
+ * outermost one on: these were executed in between.  Functions may be so short that these are few:
+ * some readings are made on the CPU of the thread, which waits meanwhile (interp-samecpu.h).
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "interp/interp-ops.h"
+#include "interp/interp-samecpu.h"
 
 struct interp_chains;
 
@@ -27,6 +29,7 @@ struct interp_readings {
 	uint32_t n;
 	/* Private. */
 	struct interp_chain first, second;
+	struct interp_samecpu cpu;
 };
 void interp_readings_done(struct interp_readings *s);
 
