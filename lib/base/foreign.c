@@ -288,8 +288,6 @@ static int run_check(void *ctx, void *answer, int copy_fd, uint64_t n_bytes_max)
 	char path[PATH_BYTES];
 	struct statfs st;
 	int r;
-	(void)copy_fd;
-	(void)n_bytes_max;
 	memcpy(path, ctx, strlen(ctx) + 1);
 	do
 		r = statfs(path, &st) < 0 ? errno : 0;

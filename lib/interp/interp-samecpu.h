@@ -26,7 +26,4 @@ bool interp_samecpu_enter(struct interp_samecpu *c, uint32_t tid);
  * might use before. */
 void interp_samecpu_leave(struct interp_samecpu *c);
 
-/* The CPU in the text of /proc/PID/stat (proc_pid_stat(5), field 39); -1: there is none. */
-int interp_samecpu_parse(const char *stat);
-
 #endif

@@ -4,7 +4,7 @@
 #include "base/host.h"
 #include "base/remotemem.h"
 #include "snapshot/idlecpus.h"
-#include "snapshot/threadtext.h"
+#include "proc/threadtext.h"
 #include "source/synth.h"
 
 #include <fcntl.h>

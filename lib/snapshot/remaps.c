@@ -5,7 +5,7 @@
 #include "base/host.h"
 #include "engine/engine.h"
 #include "snapshot/targetmem.h"
-#include "snapshot/threadtext.h"
+#include "proc/threadtext.h"
 #include "source/record.h"
 #include "source/synth.h"
 

@@ -24,7 +24,7 @@
 #include "proc/threadread.h"
 #include "snapshot/crew.h"
 #include "snapshot/targetmem.h"
-#include "snapshot/threadtext.h"
+#include "proc/threadtext.h"
 
 struct host;
 

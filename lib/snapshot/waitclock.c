@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/host.h"
-#include "snapshot/threadtext.h"
+#include "proc/threadtext.h"
 
 #include <fcntl.h>
 #include <sched.h>

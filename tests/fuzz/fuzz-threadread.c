@@ -1,7 +1,7 @@
 /* Text as in the files "syscall", "stat", "schedstat", "sched" and "wchan" of a thread in /proc. */
 
 #include "proc/threadread.h"
-#include "snapshot/threadtext.h"
+#include "proc/threadtext.h"
 
 #include "base/err.h"
 #include "base/host.h"

@@ -143,6 +143,7 @@ int model_location_mapping(struct model_builder *b, struct model_file *f,
 int model_location_find_all(struct model_builder *b, struct model_file *f);
 /* Adds a location, likewise; f->location[index] is then its index in the model. */
 int model_location_add(struct model_builder *b, struct model_file *f, uint32_t index);
+
 /* model-sample.c: adds a sample, or its values to those of an equal sample. */
 int model_sample_add(struct model_builder *b, struct model_file *f,
 		     const struct pprof_sample_row *row);

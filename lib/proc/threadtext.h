@@ -1,5 +1,5 @@
-#ifndef CPROF_SNAPSHOT_THREADTEXT_H
-#define CPROF_SNAPSHOT_THREADTEXT_H
+#ifndef CPROF_PROC_THREADTEXT_H
+#define CPROF_PROC_THREADTEXT_H
 
 /* Texts of /proc/PID/task/TID (proc(5)).  A thread chooses its own name, so that a text may contain
  * anything in that place. */

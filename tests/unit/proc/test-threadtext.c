@@ -1,5 +1,5 @@
 /* Texts of /proc/PID/task/TID: those of real kernels, and names that look like something else. */
-#include "snapshot/threadtext.h"
+#include "proc/threadtext.h"
 #include "tests/unit/tap.h"
 
 #include <stdio.h>

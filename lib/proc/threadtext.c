@@ -1,4 +1,4 @@
-#include "snapshot/threadtext.h"
+#include "proc/threadtext.h"
 
 #include <ctype.h>
 #include <errno.h>
