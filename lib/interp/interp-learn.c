@@ -158,7 +158,7 @@ static bool is_candidate(const struct interp_learn *l, uint32_t place)
 {
 	uint64_t score = instruction_score(l, place);
 	uint32_t n_better = 0;
-	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++)
+	for (uint32_t i = 0; i < ACTIVATION_PLACES && score; i++)
 		n_better += instruction_score(l, i) > score;
 	return score && n_better < INTERP_LEARN_PAIRS;
 }
@@ -172,9 +172,9 @@ static void list_candidates(struct interp_learn *l)
 		if (!l->pairs[i].n_codes || !is_candidate(l, l->pairs[i].place))
 			l->pairs[i] = (struct interp_learn_pairs){ .place = ACTIVATION_NO_PLACE };
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
-		struct interp_learn_pairs *free = find_pairs(l, ACTIVATION_NO_PLACE);
-		if (free && is_candidate(l, i) && !find_pairs(l, i))
-			free->place = i;
+		struct interp_learn_pairs *unused = find_pairs(l, ACTIVATION_NO_PLACE);
+		if (unused && is_candidate(l, i) && !find_pairs(l, i))
+			unused->place = i;
 	}
 }
 
