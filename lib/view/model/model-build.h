@@ -139,9 +139,8 @@ int model_build_end(struct model_builder *b, int r, struct model **ret);
 /* model-location.c: adds a mapping of the file, unless the model has an equal one. */
 int model_location_mapping(struct model_builder *b, struct model_file *f,
 			   const struct profile_mapping *from, uint32_t *ret);
-/* Finds together the locations that a large model has. */
+/* Sets f->location[index]: of all locations that a large model has; of one, which it may add. */
 int model_location_find_all(struct model_builder *b, struct model_file *f);
-/* Adds a location, likewise; f->location[index] is then its index in the model. */
 int model_location_add(struct model_builder *b, struct model_file *f, uint32_t index);
 
 /* model-sample.c: adds a sample, or its values to those of an equal sample. */

@@ -51,7 +51,7 @@ int main(void)
 	c = (struct interp_samecpu){ .n = 0 };
 	for (n = 0; n < 1000; n++)
 		interp_samecpu_enter(&c, UINT32_MAX);
-	tap_ok(!interp_samecpu_enter(&c, (uint32_t)pid), "attempts in vain count as well");
+	tap_ok(!interp_samecpu_enter(&c, (uint32_t)pid), "attempts that fail count as well");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return tap_done();
