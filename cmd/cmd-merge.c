@@ -32,6 +32,7 @@ enum {
 	OPT_FILES_FROM,
 	OPT_KEEP_WINDOWS,
 	OPT_MAX_MEMORY,
+	OPT_RUNS,
 	OPT_SKIP_BAD,
 	OPT_THREADS,
 };
@@ -66,6 +67,8 @@ static const struct argp_option options[] = {
 	  "Remove these labels, so that more samples are equal (repeatable)", 3 },
 	{ "keep-windows", OPT_KEEP_WINDOWS, "TIME", OPTION_ARG_OPTIONAL,
 	  "Label samples with the time of their file, rounded down to TIME; default: 10s", 3 },
+	{ "runs", OPT_RUNS, NULL, 0,
+	  "Each FILE is one run of a program: label samples with its number", 3 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 4 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0,
@@ -128,6 +131,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_MAX_MEMORY:
 		x->how.n_bytes_max = optparse_size(state, "--max-memory", arg);
 		break;
+	case OPT_RUNS: x->how.numbers_runs = true; break;
 	case OPT_SKIP_BAD: x->skips_bad = true; break;
 	case OPT_THREADS:
 		x->how.n_threads = (uint32_t)optparse_number(state, "--threads", arg, 1,

@@ -94,9 +94,17 @@ static void print_totals(const struct printer *p, const struct report_view *base
 	if (fm->duration_ns > 0)
 		fprintf(out, " (in %s)", scale_text(wall, fm->duration_ns, s));
 	fputc('\n', out);
+	if (p->d->base_runs)
+		fprintf(out, "Runs: %u before, %u now%s%s\n", p->d->base_runs, p->d->fresh_runs,
+			p->d->has_pairs ? ", in pairs" : "",
+			p->d->norm == DIFF_ABSOLUTE ? "; values are means of a run" : "");
 	if (!p->d->has_var)
 		fprintf(out, "The numbers of samples are unknown, so noise cannot be "
 			     "distinguished from change.\n");
+	else if (p->d->base_runs)
+		fprintf(out,
+			"%u of %u %s changed by more than the runs differ (* significant, ~ not)\n",
+			p->d->n_significant, p->d->n_rows, r->o->kind.plural);
 	else
 		fprintf(out,
 			"%u of %u %s changed by more than chance (* beyond %.1f standard errors, "
@@ -143,9 +151,9 @@ static void json_change(FILE *out, const char *key, const struct diff_change *c,
 {
 	fprintf(out,
 		"\"%s\": {\"base\": %.17g, \"new\": %.17g, \"change\": %.17g, "
-		"\"standard_error\": %.17g, \"significant\": %s, \"base_raw\": %" PRId64
-		", \"new_raw\": %" PRId64 "}%s",
-		key, c->base.value, c->fresh.value, c->delta, c->se,
+		"\"standard_error\": %.17g, \"chance\": %.4g, \"significant\": %s, "
+		"\"base_raw\": %" PRId64 ", \"new_raw\": %" PRId64 "}%s",
+		key, c->base.value, c->fresh.value, c->delta, c->se, c->chance,
 		c->is_significant ? "true" : "false", c->base.raw, c->fresh.raw, after);
 }
 
@@ -161,9 +169,12 @@ static void print_json(const struct printer *p, uint32_t n)
 	fprintf(out, ",\n  \"by\": ");
 	printable_json(out, r->o->kind.name);
 	fprintf(out, ",\n  \"compared\": \"%s\",\n  \"standard_errors_needed\": %.4f,\n"
-		     "  \"significant\": %u,\n  \"has_standard_errors\": %s,\n  ",
+		     "  \"significant\": %u,\n  \"has_standard_errors\": %s,\n  "
+		     "\"base_runs\": %u,\n  \"new_runs\": %u,\n  "
+		     "\"pairs\": %s,\n  ",
 		norms[p->d->norm].json, p->d->z_needed, p->d->n_significant,
-		p->d->has_var ? "true" : "false");
+		p->d->has_var ? "true" : "false", p->d->base_runs, p->d->fresh_runs,
+		p->d->has_pairs ? "true" : "false");
 	json_change(out, "total", &p->d->total, ",\n");
 	fprintf(out, "  \"rows_total\": %u,\n  \"rows\": [", p->d->n_rows);
 	for (uint32_t i = 0; i < n; i++) {
@@ -268,6 +279,8 @@ int report_diff_print(const struct report *report, const struct report_view *bas
 {
 	const struct report_view *fresh = &report->view;
 	CLEANUP(top_freep) struct top *base_top = NULL;
+	CLEANUP(runs_freep) struct runs *base_runs = NULL;
+	CLEANUP(runs_freep) struct runs *runs = NULL;
 	CLEANUP(diff_freep) struct diff *d = NULL;
 	double ratio = 1;
 	int r = parse_conditions(report->o, e);
@@ -279,8 +292,18 @@ int report_diff_print(const struct report *report, const struct report_view *bas
 	r = top_new(base->m, base->f, base->rows, base->type, &base_top, e);
 	if (r < 0)
 		return r;
-	r = diff_new(base_top, (double)base->m->duration_ns / 1e9, report->top,
-		     (double)fresh->m->duration_ns / 1e9, ratio, report->o->norm, &d, e);
+	r = runs_new(base->m, base->f, base->rows, base->type, &base_runs, e);
+	if (r < 0)
+		return r;
+	r = runs_new(fresh->m, fresh->f, fresh->rows, fresh->type, &runs, e);
+	if (r < 0)
+		return r;
+	bool has_pairs = base_runs && runs && runs_are_pairs(base->m, base_runs, fresh->m, runs);
+	struct diff_input from = { base_top, base_runs, (double)base->m->duration_ns / 1e9,
+				   has_pairs };
+	struct diff_input to = { report->top, runs, (double)fresh->m->duration_ns / 1e9,
+				 has_pairs };
+	r = diff_new(&from, &to, ratio, report->o->norm, &d, e);
 	if (r < 0)
 		return r;
 	struct printer p = { .r = report, .d = d, .is_share = report->o->norm == DIFF_SHARE };

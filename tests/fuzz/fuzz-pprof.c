@@ -59,9 +59,13 @@ static void view(const struct model *m, const struct filter *f, enum rows_by by,
 			scale_percent(t->row[k].flat, t->total, buf);
 		}
 		top_sort(t, TOP_BY_CUM);
-		if (diff_new(t, 1, t, 2, 1, DIFF_SHARE, &d, NULL) == 0)
+		struct runs *runs = NULL;
+		assert(runs_new(m, f, r, type, &runs, NULL) == 0);
+		struct diff_input from = { t, runs, 1, true }, to = { t, runs, 2, true };
+		if (diff_new(&from, &to, 1, DIFF_SHARE, &d, NULL) == 0)
 			assert(d->n_significant == 0);
 		diff_free(d);
+		runs_free(runs);
 	}
 	if (by != ROWS_LABEL && tree_new(m, f, r, type, TREE_ALL, NULL, &tree, NULL) == 0)
 		for (uint32_t i = 1; i < tree->n_nodes; i++)

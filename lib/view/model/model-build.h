@@ -37,6 +37,7 @@ struct model_wanted { struct model_location location; uint64_t hash; uint32_t gu
 struct model_builder {
 	struct model *m;
 	const struct model_merge *how;
+	char run[24];               /* MODEL_RUN_LABEL of the present file; "": none */
 	struct budget budget;       /* of the strings: their number of bytes */
 	VEC(struct model_mapping) mappings;
 	VEC(struct model_function) functions;
@@ -75,7 +76,6 @@ static inline int model_no_memory(struct model_builder *b)
 {
 	return err_errno(b->e, ENOMEM, "cannot hold the profile");
 }
-
 /* Makes room for one more item.  0, or -E2BIG, -ENOMEM with b->e set, as all functions here. */
 #define MODEL_MAKE_ROOM(b, array) \
 	({ \

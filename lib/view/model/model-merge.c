@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct merge {
@@ -71,6 +72,8 @@ static int add_one(struct part *p, size_t index)
 {
 	struct merge *x = p->all;
 	struct model_builder *b = &p->builder;
+	if (x->how->numbers_runs)
+		snprintf(b->run, sizeof(b->run), "%zu", index + 1);
 	int r = model_build_file(b, x->path[index]);
 	if (r < 0 && x->how->skip && is_to_blame(r)) {
 		skip(x, index, &p->e);
@@ -114,6 +117,7 @@ static int join_parts(struct merge *x, struct part *part, uint32_t n, struct err
 		}
 		if (r >= 0 && m->n_files) {
 			part[0].builder.e = e;
+			part[0].builder.run[0] = 0;
 			r = model_build_model(&part[0].builder, TAKE_PTR(m));
 			if (r >= 0)
 				r = check_bytes(&part[0].builder, x->how->n_bytes_max);
@@ -163,4 +167,16 @@ int model_merge_files(const char *const *path, size_t n_paths, const struct mode
 	r = model_build_end(&part[0].builder, r, ret);
 	free(part);
 	return r;
+}
+
+int model_add_comment(struct model *m, const char *text, struct err *e)
+{
+	uint32_t id = strtab_add_cstr(&m->strings, text);
+	uint32_t *grown = id ? realloc(m->comment, (m->n_comments + (size_t)1) * sizeof(*grown))
+			     : NULL;
+	if (!grown)
+		return err_errno(e, ENOMEM, "cannot hold the profile");
+	m->comment = grown;
+	m->comment[m->n_comments++] = id;
+	return 0;
 }

@@ -3,6 +3,7 @@
 
 /* Merges many files: those of a fleet. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,12 +11,16 @@ struct err;
 struct model;
 
 #define MODEL_MERGE_THREADS_MAX 64u
+#define MODEL_RUN_LABEL "cprof::run"  /* of samples: which run of the program, from 1 */
+/* Begins a comment of two profiles whose runs with the same number were made in turns. */
+#define MODEL_PAIRS_NOTE "in pairs: "
 
 struct model_merge {
 	const char *const *dropped_label;   /* keys of labels that the samples lose */
 	size_t n_dropped_labels;
 	uint64_t window_ns;     /* samples get a label "window", the time of their file, rounded
 	                         * down to this; 0: they do not */
+	bool numbers_runs;      /* each file is a run: MODEL_RUN_LABEL is its number, from 1 */
 	uint64_t n_bytes_max;   /* of the model's tables, about; 0: no limit */
 	size_t n_comments_max;  /* further ones are left out; 0: too many are an error */
 	uint32_t n_threads;     /* 0: one */
@@ -32,5 +37,8 @@ struct model_merge {
  */
 int model_merge_files(const char *const *path, size_t n_paths, const struct model_merge *how,
 		      struct model **ret, struct err *e);
+
+/* -ENOMEM with e set. */
+int model_add_comment(struct model *m, const char *text, struct err *e);
 
 #endif

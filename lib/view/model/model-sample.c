@@ -58,17 +58,19 @@ static bool label_before(const struct model_builder *b, const struct model_label
 	return x->str != 0 && y->str == 0;
 }
 
-/* Insertion sort keeps the order of equal keys, and sets are small.  The bound limits the time
- * for a hostile set (MODEL_LABELS_MAX). */
-static bool is_dropped(const struct model_merge *how, const char *key)
+static bool is_dropped(const struct model_builder *b, const char *key)
 {
+	const struct model_merge *how = b->how;
+	if (*b->run && strcmp(key, MODEL_RUN_LABEL) == 0)
+		return true;
 	for (size_t i = 0; i < how->n_dropped_labels; i++)
 		if (strcmp(how->dropped_label[i], key) == 0)
 			return true;
 	return false;
 }
 
-/* Puts a label into its place in the set that begins at `first`. */
+/* Puts a label into its place in the set that begins at `first`.  Insertion sort keeps the order of
+ * equal keys, and sets are small; MODEL_LABELS_MAX limits the time for a hostile set. */
 static void insert_label(struct model_builder *b, size_t first, struct model_label l)
 {
 	size_t k = b->labels.n++;
@@ -88,7 +90,7 @@ static int append_labels(struct model_builder *b, const struct model_file *f,
 		int r = MODEL_MAKE_ROOM(b, &b->labels);
 		if (r < 0)
 			return r;
-		if (is_dropped(b->how, from[i].key))
+		if (is_dropped(b, from[i].key))
 			continue;
 		has_window |= strcmp(from[i].key, "window") == 0;
 		struct model_label l = { .key = model_intern(b, from[i].key) };
@@ -103,12 +105,16 @@ static int append_labels(struct model_builder *b, const struct model_file *f,
 		insert_label(b, first, l);
 	}
 	/* of files that were merged before, theirs stay */
-	if (!*f->window || has_window)
-		return 0;
-	int r = MODEL_MAKE_ROOM(b, &b->labels);
-	if (r == 0)
+	bool adds_window = *f->window && !has_window;
+	int r = adds_window ? MODEL_MAKE_ROOM(b, &b->labels) : 0;
+	if (r == 0 && adds_window)
 		insert_label(b, first, (struct model_label){
 			.key = model_intern(b, "window"), .str = model_intern(b, f->window) });
+	if (r == 0 && *b->run)
+		r = MODEL_MAKE_ROOM(b, &b->labels);
+	if (r == 0 && *b->run)
+		insert_label(b, first, (struct model_label){
+			.key = model_intern(b, MODEL_RUN_LABEL), .str = model_intern(b, b->run) });
 	return r;
 }
 
@@ -169,7 +175,7 @@ static int find_labels(struct model_builder *b, struct model_file *f,
 {
 	size_t n_bytes = row->n_labels * sizeof(*row->label);
 	*ret = 0;
-	if (row->n_labels == 0 && !*f->window)
+	if (row->n_labels == 0 && !*f->window && !*b->run)
 		return 0;
 	uint64_t hash = hash_bytes(row->n_labels ? (const void *)row->label : "", n_bytes);
 	uint32_t k = HASHINDEX_FIND(&f->by_raw, hash, i,

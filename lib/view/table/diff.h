@@ -6,13 +6,18 @@
  * with the same name are the same; several of one name in a table are matched in their order.
  *
  * A profile is a random sample: in another recording, a row of n samples would have about sqrt(n)
- * more or fewer.  The standard error of a change quantifies this.  A change is significant if it is
- * so many standard errors that chance causes any such change in the whole table in fewer than one
- * of a hundred comparisons (Bonferroni).  This covers only the sampling: a difference between two
- * runs of the program is a change.
+ * more or fewer.  The standard error of a change quantifies this.  This covers only the sampling: a
+ * difference between two runs of the program is a change.  If both profiles have several runs
+ * (runs.h), standard errors are those of the scatter of the runs, if they are larger, and
+ * Student's distribution is used.  If the runs are pairs, what both runs of a pair have in common,
+ * such as the load of the machine, is no scatter.
+ *
+ * A change is significant if chance causes any such change in the whole table in fewer than one of
+ * a hundred comparisons (Bonferroni).
  */
 
 #include "base/cleanup.h"
+#include "view/table/runs.h"
 #include "view/table/top.h"
 
 #include <stdbool.h>
@@ -24,14 +29,21 @@ struct err;
 enum diff_norm {
 	DIFF_SHARE,       /* part of the profile's total, 0..1 */
 	DIFF_PER_SECOND,  /* of the profile's duration */
-	DIFF_ABSOLUTE,    /* plain values */
+	DIFF_ABSOLUTE,    /* plain values; if both profiles have runs, for each run */
 };
 
-struct diff_side { int64_t raw; double value, var; };  /* value: normalised */
+#define DIFF_CHANCE 0.01  /* of an error in a table, or in a condition (failif.h) */
+
+struct diff_side {
+	int64_t raw;
+	double value;        /* normalised */
+	double var;          /* of the sampling */
+};
 struct diff_change {
 	struct diff_side base, fresh;
 	double delta;        /* fresh - base, normalised */
 	double se;           /* standard error of delta; 0 if unknown */
+	double chance;       /* of at least this change without a real one; 1 if unknown */
 	bool is_significant;
 };
 struct diff_row {
@@ -46,15 +58,24 @@ struct diff {
 	struct diff_change total;
 	enum diff_norm norm;
 	bool has_var;
-	double z_needed;          /* standard errors that are significant */
+	double z_needed;          /* standard errors that are significant, if there are no runs */
+	uint32_t base_runs, fresh_runs;  /* 0: one of the profiles has none, and none are used */
+	bool has_pairs;
 	uint32_t n_significant;
+};
+
+/* runs may be NULL, else it has the rows of top. */
+struct diff_input {
+	const struct top *top;
+	const struct runs *runs;
+	double seconds;
+	bool has_pairs;      /* with the runs of the other input: set it in both */
 };
 
 /* base and fresh must have one sample type and outlive the result.  unit_ratio: base's unit divided
  * by fresh's.  -EINVAL: DIFF_PER_SECOND for a profile without a duration; -ENOMEM. */
-int diff_new(const struct top *base, double base_seconds, const struct top *fresh,
-	     double fresh_seconds, double unit_ratio, enum diff_norm norm, struct diff **ret,
-	     struct err *e);
+int diff_new(const struct diff_input *base, const struct diff_input *fresh, double unit_ratio,
+	     enum diff_norm norm, struct diff **ret, struct err *e);
 void diff_free(struct diff *d);
 CLEANUP_DEFINE(struct diff, diff_free)
 

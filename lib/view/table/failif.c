@@ -94,16 +94,38 @@ static bool compare(const struct failif *g, double value, double bound)
 	return g->or_equal ? value <= bound : value < bound;
 }
 
+/*
+ * Chance must not fulfil the condition in more than one of a hundred comparisons.  Of any row, this
+ * counts only the rows that are large enough for the condition: the sum of both sides must be at
+ * least the change, and chance changes the sum as often in one direction as in the other.
+ */
+static double chance_allowed(const struct failif *g, const struct diff *d, double unit_factor)
+{
+	uint32_t n = 0;
+	double least = 0;
+	if (g->name)
+		return DIFF_CHANCE;
+	if (g->is_greater == (g->number > 0))
+		least = !g->is_percent ? fabs(g->number) / unit_factor :
+			d->norm == DIFF_SHARE ? fabs(g->number) / 100 : 0;
+	for (uint32_t i = 0; i < d->n_rows; i++) {
+		const struct diff_row *row = &d->row[i];
+		const struct diff_change *c = g->metric == FAILIF_FLAT ? &row->flat : &row->cum;
+		n += fabs(c->base.value) + fabs(c->fresh.value) >= least;
+	}
+	return DIFF_CHANCE / (n ? n : 1);
+}
+
 /* unit_factor: from the values' unit to the condition's. */
 static bool change_holds(const struct failif *g, const struct diff *d, const struct diff_change *c,
-		  double unit_factor)
+			 double chance, double unit_factor)
 {
 	if (!g->is_change) {
 		double total = d->total.fresh.value, value = c->fresh.value;
 		double share = d->norm == DIFF_SHARE ? value : total ? value / total : 0;
 		return compare(g, g->is_percent ? 100 * share : value * unit_factor, g->number);
 	}
-	if (d->has_var && !c->is_significant)
+	if (d->has_var && !(c->chance < chance))
 		return false;
 	if (!g->is_percent)
 		return compare(g, c->delta * unit_factor, g->number);
@@ -140,18 +162,20 @@ int failif_holds(const struct failif *g, const struct diff *d, const char *unit,
 		return r;
 	}
 	if (g->metric == FAILIF_TOTAL)
-		return change_holds(g, d, &d->total, factor);
+		return change_holds(g, d, &d->total, DIFF_CHANCE, factor);
 	if (g->name && !diff_find(d, g->name)) {
 		int r = err_set(e, ENOENT, "--fail-if '%s': no row '%s' in the profiles", g->text,
 				g->name);
 		err_hint(e, "'cprof report --limit 0 FILE' lists all names");
 		return r;
 	}
+	double chance = chance_allowed(g, d, factor);
 	for (uint32_t i = 0; i < d->n_rows; i++) {
 		const struct diff_row *row = &d->row[i];
 		if (g->name && strcmp(row->row->name, g->name) != 0)
 			continue;
-		if (change_holds(g, d, g->metric == FAILIF_FLAT ? &row->flat : &row->cum, factor)) {
+		const struct diff_change *c = g->metric == FAILIF_FLAT ? &row->flat : &row->cum;
+		if (change_holds(g, d, c, chance, factor)) {
 			*ret_row = row;
 			return 1;
 		}

@@ -14,7 +14,8 @@
  *   30%     the new value's share of the total
  *   120ms   the new value itself, per second if the comparison is
  *
- * A change must also be significant, if that is known: noise fulfils no condition.
+ * A change must also be significant, if that is known: noise fulfils no condition.  This is less
+ * strict than in the table (diff.h), since a condition is about one row, or about large rows.
  */
 
 #include "view/table/diff.h"

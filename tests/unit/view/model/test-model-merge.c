@@ -240,6 +240,23 @@ static void test_labels(void)
 	remove_files();
 }
 
+static void test_runs(void)
+{
+	struct model_merge how = { .numbers_runs = true };
+	ADD("samples/count", "8 f main ; app=x", "16 g");
+	ADD("samples/count", "32 g ; cprof::run=9");
+	for (uint32_t n = 1; n <= 2; n++) {
+		how.n_threads = n;
+		struct model *m = merged(&how, "runs are numbered");
+		tap_int(m->n_samples, 3, "samples of two runs are different");
+		tap_str(label_of(m, 0, MODEL_RUN_LABEL), "1", "the first file");
+		tap_str(label_of(m, 1, MODEL_RUN_LABEL), "1", "also without other labels");
+		tap_str(label_of(m, 2, MODEL_RUN_LABEL), "2", "an earlier number is replaced");
+		model_free(m);
+	}
+	remove_files();
+}
+
 static void add_comments(void)
 {
 	int64_t value[] = { 1, 1 };
@@ -280,6 +297,7 @@ int main(void)
 	test_threads();
 	test_skip();
 	test_labels();
+	test_runs();
 	test_limits();
 	return tap_done();
 }

@@ -64,7 +64,9 @@ static struct diff *compare(const struct side *a, const struct side *b, enum dif
 {
 	struct diff *d = NULL;
 	struct err e = { 0 };
-	if (diff_new(a->t, 10, b->t, 10, 1, norm, &d, &e) < 0)
+	struct diff_input from = { .top = a->t, .seconds = 10 };
+	struct diff_input to = { .top = b->t, .seconds = 10 };
+	if (diff_new(&from, &to, 1, norm, &d, &e) < 0)
 		abort();
 	return d;
 }
@@ -117,10 +119,101 @@ static void test_planted(void)
 	diff_free(d);
 	struct err e = { 0 };
 	d = NULL;
-	tap_int(diff_new(a.t, 0, b.t, 10, 1, DIFF_PER_SECOND, &d, &e), -EINVAL,
+	struct diff_input from = { .top = a.t }, to = { .top = b.t, .seconds = 10 };
+	tap_int(diff_new(&from, &to, 1, DIFF_PER_SECOND, &d, &e), -EINVAL,
 		"values per second need a duration");
 	forget(&a);
 	forget(&b);
+}
+
+/* ---- runs ---------------------------------------------------------------------------------- */
+
+#define N_RUNS 12
+#define RUN_SAMPLES 100000
+
+struct repeated { struct side side; struct runs *runs; };
+
+/* f0 has about half of the samples; in each run, the machine moves that by `common`, the same
+ * for both sides of a pair, and by chance.  f0 takes `factor` times as long. */
+static void repeat(struct repeated *x, const double *common, double factor)
+{
+	char text[2 * N_RUNS][80];
+	const char *line[2 * N_RUNS];
+	struct err e = { 0 };
+	for (int run = 0; run < N_RUNS; run++) {
+		double mine = 0.5 + common[run] + 0.01 * (uniform() - 0.5);
+		long f0 = draw(RUN_SAMPLES * mine * factor), f1 = draw(RUN_SAMPLES * (1 - mine));
+		char *a = text[2 * run], *b = text[2 * run + 1];
+		snprintf(a, 80, "%ld,%ld f0 main ; cprof::run=%d", f0, f0 * 1000, run + 1);
+		snprintf(b, 80, "%ld,%ld f1 main ; cprof::run=%d", f1, f1 * 1000, run + 1);
+		line[2 * run] = a;
+		line[2 * run + 1] = b;
+	}
+	struct side *s = &x->side;
+	build_profile(&s->b, "samples/count cpu/nanoseconds", line, 2 * N_RUNS);
+	if (model_read(s->b.sink.bytes.v, s->b.sink.bytes.n, &s->m, &e) < 0 ||
+	    rows_new(s->m, NULL, ROWS_FUNCTION, NULL, &s->r, &e) < 0 ||
+	    top_new(s->m, NULL, s->r, 1, &s->t, &e) < 0 ||
+	    runs_new(s->m, NULL, s->r, 1, &x->runs, &e) < 0)
+		abort();
+}
+
+static void draw_common(double *common)
+{
+	for (int i = 0; i < N_RUNS; i++)
+		common[i] = 0.1 * (uniform() - 0.5);
+}
+
+enum how { WITHOUT_RUNS, WITH_RUNS, WITH_PAIRS };
+
+/* Is the change of f0 significant, when f0 takes `factor` times as long? */
+static bool finds(enum how how, enum diff_norm norm, double factor)
+{
+	double common[2][N_RUNS];
+	struct repeated a, b;
+	struct diff *d = NULL;
+	struct err e = { 0 };
+	draw_common(common[0]);
+	draw_common(common[1]);
+	repeat(&a, common[0], 1);
+	repeat(&b, common[how != WITH_PAIRS], factor);
+	struct diff_input from = { .top = a.side.t, .seconds = 10 }, to = from;
+	to.top = b.side.t;
+	from.runs = how == WITHOUT_RUNS ? NULL : a.runs;
+	to.runs = how == WITHOUT_RUNS ? NULL : b.runs;
+	from.has_pairs = to.has_pairs = how == WITH_PAIRS;
+	if (diff_new(&from, &to, 1, norm, &d, &e) < 0)
+		abort();
+	bool found = diff_find(d, "f0")->flat.is_significant;
+	diff_free(d);
+	runs_free(a.runs);
+	runs_free(b.runs);
+	forget(&a.side);
+	forget(&b.side);
+	return found;
+}
+
+static unsigned count(enum how how, enum diff_norm norm, double factor)
+{
+	unsigned n = 0;
+	for (int i = 0; i < 60; i++)
+		n += finds(how, norm, factor);
+	return n;
+}
+
+static void test_runs(void)
+{
+	static const enum diff_norm norms[] = { DIFF_SHARE, DIFF_PER_SECOND, DIFF_ABSOLUTE };
+	for (int i = 0; i < 3; i++) {
+		unsigned n = count(WITHOUT_RUNS, norms[i], 1);
+		tap_ok(n > 30, "norm %d: if runs differ, their sum is no sample (%u of 60)", i, n);
+		tap_int(count(WITH_RUNS, norms[i], 1), 0, "with runs nothing is significant");
+		tap_int(count(WITH_PAIRS, norms[i], 1), 0, "nor in pairs");
+		tap_int(count(WITH_PAIRS, norms[i], 1.06), 60, "6 % more is found in pairs");
+		n = count(WITH_RUNS, norms[i], 1.06);
+		tap_ok(n < 30, "hardly without pairs (%u of 60)", n);
+		tap_int(count(WITH_RUNS, norms[i], 1.6), 60, "but 60 % more are");
+	}
 }
 
 static void gate(const struct diff *d, const char *text, int want)
@@ -178,6 +271,7 @@ int main(void)
 {
 	test_same();
 	test_planted();
+	test_runs();
 	test_gates();
 	return tap_done();
 }
