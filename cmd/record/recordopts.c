@@ -20,7 +20,7 @@ enum {
 	OPT_DURATION = 256, OPT_DELAY, OPT_LABEL, OPT_LABELS, OPT_STRICT,
 	OPT_SCALE, OPT_JSON, OPT_NO_SYMBOLS, OPT_EXCLUSIVE, OPT_REPEAT, OPT_LOCKS,
 	OPT_INTERPRETER, OPT_ALLOC, OPT_HEAP, OPT_DELTA, OPT_AGE,
-	OPT_GO_LABELS, OPT_GO_GOROUTINES,
+	OPT_GO_LABELS, OPT_GO_GOROUTINES, OPT_AGAINST,
 };
 
 static const struct argp_option options[] = {
@@ -44,6 +44,8 @@ static const struct argp_option options[] = {
 	  "Wait until no other recording with this option runs on the machine", 3 },
 	{ "repeat", OPT_REPEAT, "N", 0,
 	  "Run the command N times: one profile, and how much each function's share varies", 3 },
+	{ "against", OPT_AGAINST, "FILE=COMMAND", 0,
+	  "With --repeat: run COMMAND in turns with the command, into FILE, to compare them", 3 },
 	{ NULL, 'D', "MS", 0, "Like --delay, in milliseconds or -1, as in perf record", 3 },
 
 	{ NULL, 0, NULL, 0, "Output:", 4 },
@@ -125,6 +127,8 @@ static void check_end(const struct recordopts *o, struct argp_state *state)
 		argp_error(state, "-q and -v exclude each other");
 	if (o->repeat && !o->target.tasks.command)
 		argp_error(state, "--repeat needs a command to run");
+	if (o->against.text && !o->repeat)
+		argp_error(state, "--against goes with --repeat");
 	if (o->repeat && (o->part.has_control || o->part.signal || o->part.last_ns ||
 			  o->part.trigger.text || o->part.rotate.kind != ROTATE_NEVER))
 		argp_error(state, "--repeat makes one profile of whole runs: it excludes "
@@ -157,6 +161,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_REPEAT:
 		o->repeat = (unsigned)optparse_number(state, "--repeat", arg, 2, REPEAT_MAX);
 		break;
+	case OPT_AGAINST: against_parse(&o->against, state, arg); break;
 	case OPT_JSON: o->json = true; break;
 	case OPT_LABEL:
 		optparse_label(state, arg, &o->labels.v, &o->labels.n, &o->labels.cap);
@@ -240,6 +245,7 @@ void recordopts_parse(struct recordopts *o, int argc, char **argv)
 void recordopts_done(struct recordopts *o)
 {
 	VEC_FREE(&o->labels);
+	against_done(&o->against);
 	targetopts_done(&o->target);
 	partopts_done(&o->part);
 }

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "cmd/filemode.h"
+#include "cmd/record/against.h"
 #include "cmd/record/partopts.h"
 #include "cmd/record/targetopts.h"
 
@@ -22,6 +23,7 @@ struct recordopts {
 	struct filemode mode;
 	bool exclusive;
 	unsigned repeat;              /* runs of the command; 0: one, without --repeat */
+	struct against against;
 	uint64_t duration_ns;         /* 0: until the target ends */
 	bool is_memory;               /* --alloc or --heap */
 	enum recordopts_heap heap;

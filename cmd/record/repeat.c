@@ -14,6 +14,7 @@
 #include "cmd/record/recordopts.h"
 #include "cmd/outputs.h"
 #include "cmd/printable.h"
+#include "view/model/model-merge.h"
 #include "view/model/model.h"
 #include "view/table/rows.h"
 #include "view/table/top.h"
@@ -25,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define COMPRESSION 6
@@ -36,28 +38,35 @@ struct spread {
 	double mean, deviation, error, min, max;
 };
 
+/* The command, and that of --against. */
+enum { SIDE_COMMAND, SIDE_AGAINST, N_SIDES };
+
 struct repeating {
 	const struct recordopts *opts;
 	char folder[64];
-	unsigned n;                /* completed runs */
-	struct strtab names;
+	unsigned n;                /* completed runs, of each side */
+	int n_sides;
+	char note[160];            /* a comment for both profiles */
+	struct strtab names;       /* of the command's functions */
 	VEC(double) share;         /* [name id * opts->repeat + run] */
 };
 
-static void run_path(const struct repeating *r, unsigned run, char buf[96])
+static void run_path(const struct repeating *r, int side, unsigned run, char buf[96])
 {
-	snprintf(buf, 96, "%s/%u.pb.gz", r->folder, run);
+	snprintf(buf, 96, "%s/%s%u.pb.gz", r->folder, side == SIDE_AGAINST ? "a" : "", run);
 }
 
 /* Does one run in a child; returns its exit status. */
-static int run_child(const struct repeating *r, unsigned run, repeat_once_fn *once)
+static int run_child(const struct repeating *r, int side, unsigned run, repeat_once_fn *once)
 {
 	pid_t child = fork();
 	if (child == 0) {
 		char path[96];
 		struct recordopts o = *r->opts;
-		run_path(r, run, path);
+		run_path(r, side, run, path);
 		signal(SIGINT, SIG_DFL);
+		if (side == SIDE_AGAINST)
+			o.target.tasks.command = r->opts->against.command;
 		o.output = path;
 		o.mode = (struct filemode){ 0 };
 		o.quiet = true;
@@ -79,7 +88,7 @@ static int add_run(struct repeating *x, unsigned run, struct err *e)
 	CLEANUP(rows_freep) struct rows *rows = NULL;
 	CLEANUP(top_freep) struct top *top = NULL;
 	uint32_t type;
-	run_path(x, run, path);
+	run_path(x, SIDE_COMMAND, run, path);
 	int r = model_read_files(paths, 1, &m, e);
 	if (r < 0)
 		return r;
@@ -179,48 +188,96 @@ static int write_model(void *m, int (*write)(void *ctx, const void *data, size_t
 	return model_write(m, write, ctx, COMPRESSION, e);
 }
 
-/* Writes all runs as one profile, and prints how they differ. */
-static int merge_runs(struct repeating *x, struct err *e)
+/* Merges the runs of a side. */
+static int merge_side(const struct repeating *x, int side, struct model **ret,
+		      struct filemode *mode, struct err *e)
 {
-	const char *name = x->opts->output ? x->opts->output : "cprof.repeat.pb.gz";
 	CLEANUP_FREE char (*path)[96] = calloc(x->n, sizeof(*path));
 	CLEANUP_FREE const char **paths = calloc(x->n, sizeof(*paths));
-	CLEANUP(model_freep) struct model *m = NULL;
-	if (!path || !paths || strtab_init(&x->names, NULL) < 0)
+	struct model_merge how = { .numbers_runs = true };
+	if (!path || !paths)
 		return err_errno(e, ENOMEM, "cannot merge the runs");
 	for (unsigned i = 0; i < x->n; i++) {
-		run_path(x, i, path[i]);
+		run_path(x, side, i, path[i]);
 		paths[i] = path[i];
-		int r = add_run(x, i, e);
-		if (r < 0)
-			return r;
 	}
+	filemode_add_inputs(mode, paths, x->n);
+	int r = model_merge_files(paths, x->n, &how, ret, e);
+	return r < 0 ? r : model_add_comment(*ret, x->note, e);
+}
+
+/* Writes a profile of each side, and prints how the command's runs differ. */
+static int merge_runs(struct repeating *x, struct err *e)
+{
+	const char *name[N_SIDES] = {
+		x->opts->output ? x->opts->output : "cprof.repeat.pb.gz",
+		x->opts->against.output,
+	};
+	struct outputs out[N_SIDES];
+	struct model *m[N_SIDES] = { NULL };
 	struct filemode mode = x->opts->mode;
-	filemode_add_inputs(&mode, paths, x->n);
-	int r = model_read_files(paths, x->n, &m, e);
-	if (r < 0)
-		return r;
-	r = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, &mode, e);
-	if (r < 0)
-		return r;
-	if (!x->opts->quiet) {
+	int r = strtab_init(&x->names, NULL) < 0
+			? err_errno(e, ENOMEM, "cannot merge the runs") : 0;
+	for (unsigned i = 0; r >= 0 && i < x->n; i++)
+		r = add_run(x, i, e);
+	for (int side = 0; r >= 0 && side < x->n_sides; side++) {
+		r = merge_side(x, side, &m[side], &mode, e);
+		out[side] = (struct outputs){ name[side], true, write_model, m[side] };
+	}
+	if (r >= 0)
+		r = outputs_write(out, (size_t)x->n_sides, &mode, e);
+	for (int side = 0; side < x->n_sides; side++) {
+		model_free(m[side]);
+		if (r < 0 || x->opts->quiet)
+			continue;
 		fprintf(stderr, "cprof record: %u runs -> ", x->n);
-		printable_text(stderr, name);
+		printable_text(stderr, name[side]);
 		fputc('\n', stderr);
 	}
-	return print_spreads(x, e);
+	return r < 0 ? r : print_spreads(x, e);
 }
 
 static void remove_runs(struct repeating *r)
 {
 	for (unsigned i = 0; i < r->opts->repeat; i++) {
-		char path[96];
-		run_path(r, i, path);
-		unlink(path);
+		for (int side = 0; side < r->n_sides; side++) {
+			char path[96];
+			run_path(r, side, i, path);
+			unlink(path);
+		}
 	}
 	rmdir(r->folder);
 	strtab_done(&r->names);
 	VEC_FREE(&r->share);
+}
+
+/* The two sides of a comparison have this comment in common (report(1)). */
+static void write_note(struct repeating *x)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (x->n_sides == N_SIDES)
+		snprintf(x->note, sizeof(x->note), MODEL_PAIRS_NOTE "%u runs, in turns with those "
+			 "of another command; began at %lld.%06ld", x->opts->repeat,
+			 (long long)now.tv_sec, now.tv_nsec / 1000);
+	else
+		snprintf(x->note, sizeof(x->note), "runs: %u, one after the other",
+			 x->opts->repeat);
+}
+
+/* One run of each side; which is first alternates.  false: one left no profile. */
+static bool run_sides(struct repeating *x, repeat_once_fn *once, int *status)
+{
+	for (int i = 0; i < x->n_sides && *status < 128; i++) {
+		char path[96];
+		int side = x->n % 2 ? x->n_sides - 1 - i : i;
+		int ended = run_child(x, side, x->n, once);
+		*status = *status ? *status : ended;
+		run_path(x, side, x->n, path);
+		if (access(path, R_OK) < 0)
+			return false;
+	}
+	return true;
 }
 
 int repeat_run(struct recordopts *o, repeat_once_fn *once)
@@ -228,20 +285,15 @@ int repeat_run(struct recordopts *o, repeat_once_fn *once)
 	struct repeating x = { .opts = o, .folder = "/tmp/cprof-repeat-XXXXXX" };
 	struct err e = { 0 };
 	int status = 0, r = 0;
+	x.n_sides = o->against.command ? N_SIDES : 1;
 	if (!mkdtemp(x.folder)) {
 		err_errno(&e, errno, "--repeat: cannot create a folder in /tmp");
 		return cmd_fail("record", &e);
 	}
+	write_note(&x);
 	signal(SIGINT, SIG_IGN);  /* ends the current run, not this loop */
-	while (x.n < o->repeat && status < 128) {
-		char path[96];
-		int ended = run_child(&x, x.n, once);
-		run_path(&x, x.n, path);
-		status = status ? status : ended;
-		if (access(path, R_OK) < 0)
-			break;
+	while (x.n < o->repeat && status < 128 && run_sides(&x, once, &status))
 		x.n++;
-	}
 	if (x.n == o->repeat)
 		r = merge_runs(&x, &e);
 	else if (status < 128)

@@ -56,6 +56,8 @@ prepare() {
 	printf 'all check:\n\t./program >/dev/null\n' >Makefile
 	printf '#!/bin/sh\nexec %s 2 300 >/dev/null\n' "$PROG/spin" >program
 	chmod 755 prog program
+	cp program old
+	cp program new
 	"$CPROF" record -q -e cpu-clock --label service_name=shop --labels process_name,pid,tid,thread_name,cgroup \
 		-o x.pb.gz -- ./program >/dev/null
 	"$@" perf record -q -g -o perf.data ./program >/dev/null 2>&1
