@@ -39,7 +39,7 @@ static int init_labels(struct engine *g)
 	return samplelabels_init(&g->own_labels, &(struct samplelabels_options){
 		.budget = &g->budget, .strings = &g->strings, .labels = &g->labels,
 		.app = o->host ? &g->app : NULL, .go = o->host ? &g->go : NULL,
-		.host = o->host, .dsos = &g->dsos, .wanted = o->labels,
+		.host = o->host, .dsos = &g->dsos, .procs = &g->procs, .wanted = o->labels,
 		.fixed = o->label, .n_fixed = o->n_labels, .pmu = o->pmu, .n_events = o->n_events,
 		.timeline = &o->timeline,
 	});

@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANCESTORS_MAX 16
+
 static const struct { enum samplelabel bit; const char *key; } label_keys[] = {
 	{ SAMPLELABEL_PID, "pid" },
 	{ SAMPLELABEL_TID, "tid" },
@@ -124,13 +126,20 @@ static uint32_t read_cgroup(struct samplelabels *l, uint32_t pid)
 	return path ? strtab_add(l->options.strings, path, cgroup_path_bytes(path)) : 0;
 }
 
-/* A process that has ended was probably in the group of its parent. */
+/* A process that has ended was probably in the group of its parent.  That may have ended, too, and
+ * never have been sampled, as a shell between a compiler and make. */
 static uint32_t find_cgroup(struct samplelabels *l, const struct procs_process *p)
 {
 	uint32_t group = read_cgroup(l, p->pid);
-	if (!group)
+	for (int i = 0; !group && p && i < ANCESTORS_MAX; i++) {
 		group = p->parent_cgroup;
-	return group || !p->ppid ? group : read_cgroup(l, p->ppid);
+		if (!group && p->ppid)
+			group = read_cgroup(l, p->ppid);
+		p = l->options.procs ? procs_find(l->options.procs, p->ppid) : NULL;
+		if (!group && p)
+			group = p->cgroup;
+	}
+	return group;
 }
 
 static void add_builtin(struct samplelabels *l, enum samplelabel bit, unsigned wanted,

@@ -24,6 +24,7 @@ struct golabels;
 struct host;
 struct label;
 struct labels;
+struct procs;
 struct procs_thread;
 struct record;
 struct strtab;
@@ -53,6 +54,7 @@ struct samplelabels_options {
 	struct golabels *go;         /* those of its goroutines; NULL: none */
 	const struct host *host;     /* NULL: a replay */
 	const struct dso_table *dsos;  /* of programs */
+	const struct procs *procs;   /* where parents are found; NULL: nowhere */
 	unsigned wanted;             /* enum samplelabel bits */
 	const char *const *fixed;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_fixed;

@@ -1,14 +1,18 @@
 /* The labels of samples, without an engine. */
 #include "agg/labels.h"
 #include "base/budget.h"
+#include "base/host.h"
 #include "base/strtab.h"
 #include "labels/samplelabels.h"
 #include "proc/procs.h"
 #include "source/record.h"
+#include "symbolize/elf/dso.h"
 #include "tests/unit/tap.h"
 
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct budget budget;
 static struct strtab strings;
@@ -99,6 +103,44 @@ static void test_memory(void)
 	budget.limit_bytes = 0;
 }
 
+#define ENDED 0x7ffffff0u         /* no kernel has such ids */
+
+static void fork_one(struct procs *p, uint32_t ppid, uint32_t pid)
+{
+	const struct record r = {
+		.type = PERF_RECORD_FORK, .pid = pid, .tid = pid,
+		.fork = { .ppid = ppid, .ptid = ppid },
+	};
+	procs_feed(p, &r, false);
+}
+
+/* Three generations that were never sampled, and have ended. */
+static void test_ancestors(void)
+{
+	struct record r = { .cpu = 0, .event = 0 };
+	struct dso_table dsos;
+	struct procs p;
+	struct host h;
+	if (host_open(&h, NULL, NULL, NULL, NULL) < 0 || dso_table_init(&dsos, &budget) < 0 ||
+	    procs_init(&p, &budget, &strings, &dsos, NULL) < 0)
+		return;
+	fork_one(&p, (uint32_t)getpid(), ENDED);
+	fork_one(&p, ENDED, ENDED + 1);
+	fork_one(&p, ENDED + 1, ENDED + 2);
+	open_labels(SAMPLELABEL_CGROUP, NULL, 0);
+	all.options.host = &h;
+	all.options.procs = &p;
+	uint32_t own = samplelabels_of(&all, procs_thread(&p, (uint32_t)getpid(), 1), NULL, &r);
+	procs_find(&p, (uint32_t)getpid())->cgroup = 0;
+	uint32_t set = samplelabels_of(&all, procs_thread(&p, ENDED + 2, ENDED + 2), NULL, &r);
+	tap_ok(set == own && has(set, "cgroup=/"),
+	       "the cgroup of a process that has ended is that of an ancestor: %s", text_of(set));
+	open_labels(SAMPLELABEL_CGROUP, NULL, 0);
+	procs_done(&p);
+	dso_table_done(&dsos);
+	host_close(&h);
+}
+
 int main(void)
 {
 	budget_init(&budget, 0);
@@ -110,6 +152,7 @@ int main(void)
 	test_builtin();
 	test_own();
 	test_memory();
+	test_ancestors();
 	samplelabels_done(&all);
 	labels_done(&labels);
 	strtab_done(&strings);
