@@ -274,6 +274,23 @@ async function folds(browser) {
 		is(p.errors, [], 'deep.html: no errors on the console');
 }
 
+// Most callees of narrow.html are narrower than a pixel.
+async function sharesBox(browser) {
+	const page = await browser.open(url('narrow.html'), { width: 390, height: 780 });
+	await page.until(READY);
+	const isDrawn = x => `(() => { const c = document.querySelector('#graph canvas'), r = devicePixelRatio;
+		return c.getContext('2d').getImageData(c.width * ${x}, (2 * 20 + 5) * r, 1, 1).data[3] > 0; })()`;
+	is([await page.eval(isDrawn(0.1)), await page.eval(isDrawn(0.3)), await page.eval(isDrawn(0.9))], [true, true, true],
+		'narrow callees share a box');
+	const at = await page.eval(`(() => { const b = document.querySelector('#graph').getBoundingClientRect();
+		return { x: b.x + b.width * 0.8, y: b.y + 50 }; })()`);
+	await page.mouse(at.x, at.y, true);
+	const tip = `document.getElementById('tip').textContent.replace(/\u202f/g, ' ')`;
+	ok(/^3000 smaller callees3\.00 s · 75\.00% of all.*too narrow to draw$/.test(await page.eval(tip)),
+		'and it says what it stands for', await page.eval(tip));
+	is(page.errors.filter(e => !/willReadFrequently/.test(e)), [], 'narrow.html: no errors on the console');
+}
+
 // Colours as words, at places of the graph: [level, part of the width].
 const stateAt = places => `(() => { const c = document.querySelector('#graph canvas').getContext('2d'), r = devicePixelRatio,
 	w = document.getElementById('graph').clientWidth; return ${JSON.stringify(places)}.map(([level, x]) => {
@@ -448,6 +465,7 @@ async function main() {
 		await deep.until(READY);
 		is(await deep.eval(ROWS), ['70|70.00%|70|70.00%|main.c'], 'an address restores the view');
 		await folds(browser);
+		await sharesBox(browser);
 		const code = fs.existsSync(path.join(folder, 'code.html'));
 		await accessible(browser, [['main.html', STATES], ['diff.html', [['view=graph'], ['view=top']]],
 			['times.html', [['view=top&time=0-1000000000'], ['view=graph&time=0-1000000000&base=1000000000-2000000000']]],

@@ -6,6 +6,7 @@
     profiles.py times FOLDER         times.pb.gz: two threads over two seconds
     profiles.py large N FILE [SEED]  one with N distinct stacks
     profiles.py walk N FILE          one with N distinct stacks of three functions that call each other
+    profiles.py narrow FILE          one with 3000 callees of the same size
     profiles.py deep FILE            one whose boxes are too many for a page
 
 Encodes profiles itself, so that names may contain anything.
@@ -200,6 +201,14 @@ def deep(path):
     p.write(path)
 
 
+def narrow(path):
+    p = Profile(CPU, ("cpu", "nanoseconds"))
+    p.sample(["main@main.c:1", "wide@main.c:2"], [1000, 1000 * MS])
+    for i in range(3000):
+        p.sample(["main@main.c:1", "f%d@f.c:%d" % (i, i)], [1, MS])
+    p.write(path)
+
+
 def walk(n, path):
     """As tests/prog/manystacks.c: random walks of random depth, none of them twice."""
     p = Profile(CPU, ("cpu", "nanoseconds"))
@@ -252,6 +261,8 @@ if __name__ == "__main__":
         times(sys.argv[2])
     elif sys.argv[1] == "walk":
         walk(int(sys.argv[2]), sys.argv[3])
+    elif sys.argv[1] == "narrow":
+        narrow(sys.argv[2])
     elif sys.argv[1] == "deep":
         deep(sys.argv[2])
     else:

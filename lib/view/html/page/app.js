@@ -495,7 +495,7 @@ function describe(graph, i) {
 		const { comparer, z } = model.comparing, c = comparer.node(tree, i);
 		facts.push(comparer.format(c.base, unit()) + ' \u2192 ' + comparer.format(c.fresh, unit()) + ': ' +
 			comparer.format(c.delta, unit(), true) + (c.error ? ' \u00b1 ' + comparer.format(c.error, unit()) : '') +
-			(comparer.isSignificant(c, z) === false ? ', within chance' : ''));
+			(comparer.isSignificant(c, z) === false ? ', could be noise' : ''));
 	}
 	if (isByState() && graph === graphs.main)
 		facts.push(shareOfStates(tree, i));
@@ -558,14 +558,22 @@ function showTimeTip(lines, e) {
 	placeTip(tip, e);
 }
 
+// What a box of callees stands for that are too narrow to draw.
+function describeNarrow(graph, i) {
+	const { value } = graph.narrow.get(i), canGrow = graph.place(i).w < graph.scroller.clientWidth;
+	return { name: graph.nameOf(narrowOf(i)), tags: [], facts: [
+		formatValue(value, unit()) + ' \u00b7 ' + formatShare(value, model.total) + ' of all',
+		'too narrow to draw' + (canGrow ? ': a click on ' + graph.nameOf(i) + ' widens them' : '')] };
+}
+
 function showTip(graph, i, e) {
 	const tip = $('tip');
-	if (i < 0 || !e) {
+	if (i === -1 || !e) {
 		tip.hidden = true;
 		return;
 	}
 	if (tip.hidden || showTip.graph !== graph || showTip.node !== i) {
-		const d = describe(graph, i), name = make('strong', '', d.name);
+		const d = i < 0 ? describeNarrow(graph, narrowOf(i)) : describe(graph, i), name = make('strong', '', d.name);
 		tip.replaceChildren(name, ...d.tags.map(t => make('small', 'tag ' + t, t)), ...d.facts.map(f => make('div', '', f)));
 		tip.hidden = false;
 		showTip.graph = graph;

@@ -98,7 +98,7 @@ function legendItems(comparing, tree, shown, modules) {
 		return tree.stateNames.map((name, k) => [tree.states[k][0], name]).filter(([sum]) => sum > 0)
 			.map(([sum, name]) => [name + ' ' + formatShare(sum, tree.weight[0]), stateColor(name)]);
 	if (comparing)
-		return [['shrunk', palette.shrunk[3]], ['within chance', palette.same], ['grown', palette.grown[3]]];
+		return [['shrunk', palette.shrunk[3]], ['could be noise', palette.same], ['grown', palette.grown[3]]];
 	if (modules)
 		return moduleItems(modules, shown.cum[0][0]);
 	const { rows, inlined } = shown, seen = new Set();

@@ -1,10 +1,13 @@
 // ---- graph: a tree drawn on a canvas ------------------------------------------------------------
 //
 // Only frames wide enough to see are laid out, and only the visible rows are drawn, so the size of
-// the tree hardly matters. Level 0 is the root. The outer frames of a zoomed frame remain, with the
-// full width.
+// the tree hardly matters. The callees of a frame that are too narrow share one box, so that their
+// cost does not look like the frame's own. Level 0 is the root. The outer frames of a zoomed frame
+// remain, with the full width.
 
 const ROW_HEIGHT = 20, NARROW = 0.4, FONT = 12;
+// In place of a node: the box of its narrow callees.
+const narrowOf = i => -2 - i;
 const MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 class Graph {
@@ -102,6 +105,7 @@ class Graph {
 		// A flame graph stays scrolled to its bottom.
 		const below = this.clientHeight ? this.height - this.scroller.scrollTop - this.clientHeight : 0;
 		this.levels = [];
+		this.narrow = new Map();   // by node: { n, value } of its narrow callees
 		if (!width)
 			return;
 		const put = (depth, node, x, w) => {
@@ -115,13 +119,22 @@ class Graph {
 		const stack = [[this.zoomed, 0, width]];
 		while (stack.length) {
 			const [i, x, w] = stack.pop();
+			if (i < 0) {
+				put(tree.depth[narrowOf(i)] + 1, i, x, w);
+				continue;
+			}
 			put(tree.depth[i], i, x, w);
 			const scale = tree.weight[i] > 0 ? w / tree.weight[i] : 0, below = [];
 			let at = x;
 			for (let k = tree.first[i]; k < tree.first[i + 1]; k++) {
 				const child = tree.children[k], cw = tree.weight[child] * scale;
-				if (cw < NARROW)
-					break;   // the remaining ones are not wider
+				if (cw < NARROW) {
+					// the remaining ones are not wider
+					const rest = this.sumNarrow(i, k);
+					if (rest * scale >= 1)
+						below.push([narrowOf(i), at, rest * scale]);
+					break;
+				}
 				below.push([child, at, cw]);
 				at += cw;
 			}
@@ -133,6 +146,20 @@ class Graph {
 		this.clientHeight = this.scroller.clientHeight;
 		if (this.rootAtBottom)
 			this.scroller.scrollTop = this.height - this.clientHeight - below;
+	}
+
+	// The weight of the callees of i from k on.
+	sumNarrow(i, k) {
+		const { tree } = this, sum = { n: 0, value: 0 };
+		let weight = 0;
+		for (; k < tree.first[i + 1]; k++) {
+			const child = tree.children[k];
+			sum.n += tree.folded.get(child) || 1;
+			sum.value += tree.cum[0][child];
+			weight += tree.weight[child];
+		}
+		this.narrow.set(i, sum);
+		return weight;
 	}
 
 	top(depth) {
@@ -183,14 +210,14 @@ class Graph {
 	drawLevel(c, level, y) {
 		const { tree, matches } = this, h = ROW_HEIGHT - 1;
 		for (let k = 0; k < level.node.length; k++) {
-			const i = level.node[k], x = level.x[k], w = level.w[k], row = tree.row[i];
+			const i = level.node[k], x = level.x[k], w = level.w[k], row = i < 0 ? -1 : tree.row[i];
 			const gap = w > 3 ? 1 : 0;
 			const isMatch = matches && row >= 0 && matches[row];
-			c.fillStyle = isMatch ? palette.match : this.color(i);
+			c.fillStyle = isMatch ? palette.match : i < 0 ? palette.root : this.color(i);
 			c.fillRect(x, y, w - gap, h);
-			if (this.byState && !isMatch && i)
+			if (this.byState && !isMatch && i > 0)
 				this.drawStates(c, i, x, y, w - gap);
-			if (tree.inlined[i] && w > 6 && !isMatch && !this.comparing) {
+			if (i >= 0 && tree.inlined[i] && w > 6 && !isMatch && !this.comparing) {
 				c.strokeStyle = palette.dash;
 				c.setLineDash([2, 2]);
 				c.beginPath();
@@ -199,7 +226,7 @@ class Graph {
 				c.stroke();
 				c.setLineDash([]);
 			}
-			const isDim = (matches && !isMatch) || tree.depth[i] < tree.depth[this.zoomed];
+			const isDim = (matches && !isMatch) || (i >= 0 && tree.depth[i] < tree.depth[this.zoomed]);
 			if (isDim) {
 				c.fillStyle = palette.dim;
 				c.fillRect(x, y, w - gap, h);
@@ -225,9 +252,9 @@ class Graph {
 	}
 
 	nameOf(i) {
-		const { tree } = this;
-		if (tree.folded.has(i))
-			return tree.folded.get(i) + (tree.folded.get(i) === 1 ? ' smaller callee' : ' smaller callees');
+		const { tree } = this, n = i < 0 ? this.narrow.get(narrowOf(i)).n : tree.folded.get(i);
+		if (n)
+			return n + (n === 1 ? ' smaller callee' : ' smaller callees');
 		return tree.row[i] < 0 ? 'all' : tree.rows.name[tree.row[i]];
 	}
 
@@ -248,6 +275,7 @@ class Graph {
 		c.lineWidth = 1;
 	}
 
+	// A node, the box of narrow callees of one, or -1.
 	nodeAt(e) {
 		const box = this.canvas.getBoundingClientRect();
 		const x = e.clientX - box.left, y = e.clientY - box.top + this.scroller.scrollTop;

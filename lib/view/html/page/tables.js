@@ -103,7 +103,7 @@ function topColumns(sums, rows, total, scale, comparing, unit) {
 			columns.push(
 				{ key: key + 'Base', title: key + ' base', isMinor: true, cell: row => comparer.format(change(row).base, unit) },
 				{ key, title: key + ' new', isMinor: true, cell: row => comparer.format(change(row).fresh, unit) },
-				{ key: key + 'Delta', title: key + ' change', help: '± standard error; ~: within chance',
+				{ key: key + 'Delta', title: key + ' change', help: '± standard error; ~: could be noise',
 				  className: row => verdict(row) === false || !change(row).delta ? 'chance' :
 					change(row).delta > 0 ? 'grown' : 'shrunk',
 				  cell: row => {
@@ -176,7 +176,8 @@ function showSource(to, data, files, total, scale, nSides, empty) {
 		}
 		to.append(table);
 		if (!text.size)
-			to.append(make('p', 'note', 'The page does not include the text of this file.'));
+			to.append(make('p', 'note', data.strings[file] ? 'The page does not include the text of this file.'
+				: 'There was no debug information about this code when it was recorded.'));
 	}
 	if (!order.length)
 		to.append(make('p', 'empty', empty));

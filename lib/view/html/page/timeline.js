@@ -43,8 +43,10 @@ function cutSide(event, side, times, [from, to]) {
 			labels: Int32Array.from(kept, i => samples.labels[i]), values } };
 }
 
+// Both in the unit of the end.
 function rangeText([from, to]) {
-	return formatValue(from, 'ns') + ' to ' + formatValue(to, 'ns');
+	const scale = chooseScale(to, to, 'ns');
+	return formatScaled(from, scale) + ' to ' + formatScaled(to, scale);
 }
 
 // base: the range to compare with, or null.
@@ -176,9 +178,10 @@ class Strip {
 		const steps = [1, 2, 5].flatMap(k => [k, k * 10, k * 100]).flatMap(k => [k * 1e6, k * 1e9]).concat([6e10, 3e11, 6e11, 36e11])
 			.sort((a, b) => a - b);
 		const step = steps.find(s => this.end / s <= (width - this.left) / 70) || this.end;
+		const scale = chooseScale(this.end, this.end, 'ns');
 		c.fillStyle = palette.strip.text;
 		for (let t = 0; t < this.end; t += step) {
-			const x = this.x(t), text = formatValue(t, 'ns');
+			const x = this.x(t), text = formatScaled(t, scale);
 			c.fillRect(x, y, 1, 4);
 			if (x + c.measureText(text).width < width)
 				c.fillText(text, x + 3, y + 10);
