@@ -91,6 +91,9 @@ def speedscope(data, profile, _):
         same("profile %d" % index, ours, sums(profile, index))
 
 
+STEP_US = 0.125   # a call ends so much before the next one begins
+
+
 def chrome(data, profile, index):
     tracks = collections.defaultdict(list)
     for e in data["traceEvents"]:
@@ -100,8 +103,9 @@ def chrome(data, profile, index):
             check(isinstance(e["args"]["name"], str), "metadata %s" % e)
             continue
         check(e["dur"] >= 0 and e["ts"] >= 0, "times %s" % e)
+        check("args" not in e and isinstance(e["cat"], str), "speedscope adds args to names: %s" % e)
         tracks[e["pid"], e["tid"]].append(e)
-    ours = collections.Counter()
+    ours, calls = collections.Counter(), collections.Counter()
     for events in tracks.values():
         stack = []
         for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
@@ -111,11 +115,20 @@ def chrome(data, profile, index):
             end = e["ts"] + e["dur"]
             if stack:
                 check(end <= stack[-1][1], "%s ends after its caller" % e)
+                ours[tuple(name for name, _ in stack)] -= e["dur"] + STEP_US
             stack.append((e["name"], end))
-            if e["args"]["self"]:
-                ours[tuple(name for name, _ in stack)] += e["args"]["self"]
-    with_frames = {k: v for k, v in sums(profile, index).items() if k}
-    same("trace", ours, collections.Counter(with_frames))
+            ours[tuple(name for name, _ in stack)] += e["dur"] + STEP_US
+            calls[tuple(name for name, _ in stack)] += 1
+    us_each = {"nanoseconds": 1e-3, "milliseconds": 1e3, "seconds": 1e6}.get(data["otherData"]["unit"], 1)
+    theirs = collections.Counter({k: v * us_each for k, v in sums(profile, index).items() if k})
+    check(abs(sum(ours.values()) - sum(theirs.values())) <= STEP_US * 2 * sum(calls.values()) + 1e-6,
+          "trace: total %s us, not %s" % (sum(ours.values()), sum(theirs.values())))
+    if any(None in names for names in theirs):
+        return
+    for names in set(ours) | set(theirs):
+        if not check(abs(ours[names] - theirs[names]) <= STEP_US * 2 * calls[names] + 1e-6,
+                     "trace: %s has %s us, not %s" % (names, ours[names], theirs[names])):
+            return
 
 
 COLUMNS = {

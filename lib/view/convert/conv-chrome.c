@@ -9,6 +9,10 @@
  * microsecond, for which these sums are exact: children that fill their parent end when it does.
  * A call ends one such step before the next one begins, because speedscope takes an end and a begin
  * of equal calls at the same time for a call without length.
+ *
+ * Events have no arguments: speedscope makes them a part of the name, so that calls of one function
+ * with different values would be different functions.  The file is the category instead, which
+ * Perfetto shows.
  */
 
 #include "view/convert/format.h"
@@ -87,18 +91,14 @@ static int put_calls(const struct rows *r, const struct forest *f, double ns_eac
 		put_comma(o, first);
 		emit_text(o, "{\"ph\":\"X\",\"name\":");
 		emit_json(o, r->row[n->frame].name);
-		emit_format(o, ",\"cat\":\"cprof\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":",
-			    t->pid, t->tid);
+		const char *file = r->row[n->frame].file;
+		emit_text(o, ",\"cat\":");
+		emit_json(o, file[0] ? file : "cprof");
+		emit_format(o, ",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":", t->pid, t->tid);
 		put_us(o, ts);
 		emit_text(o, ",\"dur\":");
 		put_us(o, end - ts);
-		emit_format(o, ",\"args\":{\"self\":%" PRId64 ",\"total\":%" PRId64, n->self,
-			    n->total);
-		if (r->row[n->frame].file[0]) {
-			emit_text(o, ",\"file\":");
-			emit_json(o, r->row[n->frame].file);
-		}
-		emit_text(o, "}}");
+		emit_text(o, "}");
 	}
 	return 0;
 }

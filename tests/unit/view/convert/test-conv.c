@@ -75,18 +75,16 @@ static const char want_chrome[] =
 	"\"}},\n"
 	"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":4,\"tid\":6,\"args\":{\"name\":\"two"
 	"\"}},\n"
-	"{\"ph\":\"X\",\"name\":\"main\",\"cat\":\"cprof\",\"pid\":4,\"tid\":5,\"ts\":0.000,"
-	"\"dur\":3999.875,\"args\":{\"self\":3000000,\"total\":4000000,\"file\":\"main.c\"}},"
-	"\n"
-	"{\"ph\":\"X\",\"name\":\"leaf\",\"cat\":\"cprof\",\"pid\":4,\"tid\":5,\"ts\":0.000,"
-	"\"dur\":999.875,\"args\":{\"self\":1000000,\"total\":1000000,\"file\":\"a.c\"}},\n"
-	"{\"ph\":\"X\",\"name\":\"main\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
-	"\"dur\":1999.875,\"args\":{\"self\":0,\"total\":2000000,\"file\":\"main.c\"}},\n"
-	"{\"ph\":\"X\",\"name\":\"outer\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
-	"\"dur\":1999.875,\"args\":{\"self\":0,\"total\":2000000,\"file\":\"outer.c\"}},\n"
-	"{\"ph\":\"X\",\"name\":\"inner\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
-	"\"dur\":1999.875,\"args\":{\"self\":2000000,\"total\":2000000,\"file\":\"inner.c\"}}"
-	"]}\n";
+	"{\"ph\":\"X\",\"name\":\"main\",\"cat\":\"main.c\",\"pid\":4,\"tid\":5,\"ts\":0.000,"
+	"\"dur\":3999.875},\n"
+	"{\"ph\":\"X\",\"name\":\"leaf\",\"cat\":\"a.c\",\"pid\":4,\"tid\":5,\"ts\":0.000,"
+	"\"dur\":999.875},\n"
+	"{\"ph\":\"X\",\"name\":\"main\",\"cat\":\"main.c\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
+	"\"dur\":1999.875},\n"
+	"{\"ph\":\"X\",\"name\":\"outer\",\"cat\":\"outer.c\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
+	"\"dur\":1999.875},\n"
+	"{\"ph\":\"X\",\"name\":\"inner\",\"cat\":\"inner.c\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
+	"\"dur\":1999.875}]}\n";
 
 /* From the shared tables on. */
 static const char want_firefox[] =
