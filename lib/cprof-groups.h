@@ -35,13 +35,23 @@ void cprof_groups_get(const struct cprof_groups *g, size_t i, struct cprof_group
 
 #define CPROF_GROUPS_LABELS_MAX 16
 
+/* What a profile leaves out to be smaller. */
+struct cprof_groups_detail {
+	bool only_functions;           /* all code of a function has the address of its most
+					* frequent place; no mangled names */
+	double keep;                   /* about this share of the samples, each of which also has
+					* the values of its neighbours; 0 and 1: all */
+	uint64_t seed;                 /* which ones */
+	uint64_t n_folded;             /* the samples that were left out are added to it */
+};
+
 /*
  * Writes a profile of the groups for which chosen[] is set.  Its samples have the labels given as
  * "KEY=VALUE" in place of those that define a group, and the name of their process if there are
- * several.
+ * several.  detail may be NULL.
  */
 int cprof_groups_write(const struct cprof_groups *g, const bool *chosen, const char *const *label,
-		       size_t n_labels, const char *comment,
+		       size_t n_labels, const char *comment, struct cprof_groups_detail *detail,
 		       int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		       struct cprof_error *e);
 

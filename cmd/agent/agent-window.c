@@ -98,7 +98,7 @@ static int print_profile(const struct window *x, const struct subject *s, FILE *
 	label[n++] = host;
 	for (size_t i = 0; i < x->w->config->n_labels; i++)
 		label[n++] = x->w->config->label[i];
-	return cprof_groups_write(x->groups, x->chosen, label, n, COMMENT, append, to, e);
+	return cprof_groups_write(x->groups, x->chosen, label, n, COMMENT, NULL, append, to, e);
 }
 
 static int write_subject(const struct window *x, const struct subject *s, struct err *e)

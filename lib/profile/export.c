@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "engine/engine-allocs.h"
 #include "profile/allocframes.h"
+#include "profile/lessdetail.h"
 #include "profile/names.h"
 #include "profile/timesets.h"
 #include "profile/waitlabel.h"
@@ -22,6 +23,7 @@ struct export {
 	struct pprof *out;
 	uint32_t *entry;         /* indices of the event's counts, root-first order */
 	size_t n_entries;
+	bool *is_folded;         /* by entry: its values belong to the one before; NULL: no */
 	uint32_t *location;      /* by frame: id in this file; 0: not in it */
 	uint32_t *by_frequency;  /* frames in this file, most frequent first */
 	size_t n_locations;
@@ -46,6 +48,7 @@ static void export_done(struct export *x)
 	free(x->shown);
 	free(x->more_keys);
 	free(x->entry);
+	free(x->is_folded);
 	free(x->location);
 	free(x->by_frequency);
 	free(x->function);
@@ -100,6 +103,24 @@ static bool is_in_part(const struct export *x, const struct count *c)
 	return !x->info->part || x->info->part->has_set[c->labels];
 }
 
+static int thin(struct export *x)
+{
+	const struct export_part *part = x->info->part;
+	if (!part || part->keep <= 0 || part->keep >= 1)
+		return 0;
+	CLEANUP_FREE uint64_t *n_samples = calloc(x->n_entries + 1, sizeof(*n_samples));
+	x->is_folded = calloc(x->n_entries + 1, sizeof(*x->is_folded));
+	if (!n_samples || !x->is_folded)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n_entries; i++)
+		n_samples[i] = x->g->counts.v[x->entry[i]].n_samples;
+	uint64_t n = lessdetail_thin(x->entry, x->n_entries, n_samples, part->keep, part->seed,
+				     x->is_folded);
+	if (part->n_folded)
+		*part->n_folded += n;
+	return 0;
+}
+
 static int order_entries(struct export *x, uint32_t event)
 {
 	const struct counts *c = &x->g->counts;
@@ -126,7 +147,7 @@ static int order_entries(struct export *x, uint32_t event)
 	for (size_t i = 0; i < n; i++)
 		x->entry[i] = placed[i].value;
 	x->n_entries = n;
-	return 0;
+	return thin(x);
 }
 
 /* How many samples have each frame.  A part has few of all stacks. */
@@ -134,6 +155,8 @@ static int count_frames(const struct export *x, uint64_t *frequency)
 {
 	const struct stacks *s = &x->g->stacks;
 	for (size_t i = 0; x->info->part && i < x->n_entries; i++) {
+		if (x->is_folded && x->is_folded[i])
+			continue;
 		uint32_t node = stack_of(x, x->entry[i]);
 		for (; node != STACKS_EMPTY; node = s->v[node].parent)
 			frequency[s->v[node].frame]++;
@@ -150,6 +173,11 @@ static int count_frames(const struct export *x, uint64_t *frequency)
 		frequency[s->v[i].frame] += on_node[i];
 	}
 	return 0;
+}
+
+static bool has_only_functions(const struct export *x)
+{
+	return x->info->part && x->info->part->only_functions;
 }
 
 /* Numbers the locations: the most frequent frames get small ids, which take one byte. */
@@ -180,7 +208,9 @@ static int number_locations(struct export *x)
 		x->by_frequency[i] = by_frequency[i].value;
 		x->location[by_frequency[i].value] = (uint32_t)i + 1;
 	}
-	return 0;
+	if (has_only_functions(x))
+		x->n_locations = lessdetail_fold(x->names, x->by_frequency, n, x->location);
+	return x->n_locations == SIZE_MAX ? -ENOMEM : 0;
 }
 
 /* ---- messages -------------------------------------------------------------------------- */
@@ -245,7 +275,8 @@ static uint64_t function_id(struct export *x, uint32_t index)
 	if (!x->function[index]) {
 		const struct names_function *f = &x->names->functions.v[index];
 		x->function[index] = (uint32_t)pprof_function(x->out, &(struct pprof_function){
-			.name = text(x, f->name), .system_name = text(x, f->linkage),
+			.name = text(x, f->name),
+			.system_name = has_only_functions(x) ? "" : text(x, f->linkage),
 			.filename = text(x, f->file), .start_line = f->start_line,
 		});
 	}
@@ -336,11 +367,14 @@ static uint32_t shown_value(const struct export *x, const struct label *l)
 						    : l->value;
 }
 
-/* Counts that differ only in what no file contains. */
-static bool is_same(const struct export *x, uint32_t a, uint32_t b)
+/* Does an entry belong to the sample of the one before?  Counts that differ only in what no file
+ * contains are one sample. */
+static bool is_joined(const struct export *x, size_t i)
 {
-	return x->merges && stack_of(x, a) == stack_of(x, b) &&
-	       set_of(x, a) == set_of(x, b);
+	if (x->is_folded && x->is_folded[i])
+		return true;
+	uint32_t a = x->entry[i - 1], b = x->entry[i];
+	return x->merges && stack_of(x, a) == stack_of(x, b) && set_of(x, a) == set_of(x, b);
 }
 
 static uint32_t find_key(const struct export *x, const char *key)
@@ -435,7 +469,7 @@ static int write_samples(struct export *x)
 		uint64_t sum[SUMS] = { 0 };
 		int64_t value[6];
 		add_values(x, &g->counts.v[x->entry[i]], sum);
-		for (; i + 1 < x->n_entries && is_same(x, x->entry[i], x->entry[i + 1]); i++)
+		for (; i + 1 < x->n_entries && is_joined(x, i + 1); i++)
 			add_values(x, &g->counts.v[x->entry[i + 1]], sum);
 		ids.n = 0;
 		for (uint32_t node = stack; node != STACKS_EMPTY;

@@ -25,6 +25,10 @@ struct export_part {
 	size_t n_drop;
 	const char *const *label;      /* "KEY=VALUE" of each sample */
 	size_t n_labels;
+	bool only_functions;           /* one address for each, no mangled names */
+	double keep;                   /* see lessdetail_thin(); 0 and 1: all samples */
+	uint64_t seed;
+	uint64_t *n_folded;            /* adds the samples that others stand for; NULL: no */
 };
 #define EXPORT_PART_LABELS_MAX 16
 

@@ -19,6 +19,8 @@
 
 /* Sorted samples at level 1 are smaller than unsorted ones at 9. */
 #define ZLIB_LEVEL 1
+/* Parts are sent, and each of them is small. */
+#define ZLIB_LEVEL_PART 4
 
 static void set_functions(const struct functions *f, struct cprof_stats *ret)
 {
@@ -231,7 +233,8 @@ int results_write(const struct results_profile *p,
 			.is_memory = p->is_memory, .held_count_type = p->held_count_type,
 			.held_type = p->held_type, .period_type = p->period_type,
 			.peak_count_type = p->peak_count_type, .peak_type = p->peak_type,
-			.part = p->part, .level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting,
+			.part = p->part, .level = p->part ? ZLIB_LEVEL_PART : ZLIB_LEVEL,
+			.has_waits = p->ev->is_waiting,
 			.start_ns = p->start_ns, .end_ns = p->end_ns,
 			.scale = p->ev->scale * (double)p->ev->unit_each,
 		};

@@ -65,7 +65,7 @@ void cprof_groups_get(const struct cprof_groups *g, size_t i, struct cprof_group
 }
 
 int cprof_groups_write(const struct cprof_groups *g, const bool *chosen, const char *const *label,
-		       size_t n_labels, const char *comment,
+		       size_t n_labels, const char *comment, struct cprof_groups_detail *detail,
 		       int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		       struct err *e)
 {
@@ -82,9 +82,12 @@ int cprof_groups_write(const struct cprof_groups *g, const bool *chosen, const c
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	for (uint32_t i = 0; i < s->n_sets; i++)
 		has_set[i] = s->of_set[i] != GROUPS_NONE && chosen[s->of_set[i]];
+	struct cprof_groups_detail all = { 0 };
+	detail = detail ? detail : &all;
 	int r = recorder_write_part(g->recorder, g->event, &(struct export_part){
 		.has_set = has_set, .order = g->order, .drop = defining, .n_drop = 3,
-		.label = label, .n_labels = n_labels,
+		.label = label, .n_labels = n_labels, .only_functions = detail->only_functions,
+		.keep = detail->keep, .seed = detail->seed, .n_folded = &detail->n_folded,
 	}, comment, write, ctx, e);
 	free(has_set);
 	return r;

@@ -81,6 +81,32 @@ static void test_part(struct engine *g, const struct groups *s)
 	free(has_set);
 }
 
+/* Five samples of one stack, and two of another. */
+static void test_thin(struct engine *g, const struct groups *s)
+{
+	uint64_t n_folded = 0;
+	uint8_t *has_set = malloc(s->n_sets + 1u);
+	memset(has_set, 1, s->n_sets + 1u);
+	const struct export_part part = {
+		.has_set = has_set, .keep = 0.01, .seed = 1, .n_folded = &n_folded,
+	};
+	struct export_info info = {
+		.type = "cpu", .unit = "nanoseconds", .period = 1000, .duration_ns = 5000,
+		.time_ns = 1, .level = 1, .part = &part,
+	};
+	struct profile *p = profile_text_make(g, 0, &info);
+	if (!tap_ok(p != NULL, "a part with fewer samples is written"))
+		exit(tap_done());
+	tap_int((long long)profile_text_errors(p), 0, "consumers accept it, too");
+	tap_int((long long)p->n_samples, 1, "one sample stands for all");
+	tap_int(p->sample[0].value[0], 10, "with the sum of their counts");
+	tap_int(p->sample[0].value[1], 10000, "and of their values");
+	tap_ok(n_folded == 5 || n_folded == 8 || n_folded == 9,
+	       "the others are counted: %d", (int)n_folded);
+	profile_free(p);
+	free(has_set);
+}
+
 int main(void)
 {
 	static struct engine g;
@@ -89,6 +115,7 @@ int main(void)
 	tap_int(groups_make(&g, 0, &s), 0, "the samples are divided");
 	test_groups(&g, &s);
 	test_part(&g, &s);
+	test_thin(&g, &s);
 	groups_done(&s);
 	engine_done(&g);
 	return tap_done();
