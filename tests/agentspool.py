@@ -5,7 +5,7 @@
 
 Every profile has its .meta and can be read, no other files are there, and the windows of one run follow each other
 without gap and without overlap. Then each expression must be true of: profiles, a list of dicts with the keys of
-.meta, `name`, `labels` (sets of the samples' labels) and `functions`; lost, the counters; starts, the windows.
+.meta, `name`, `bytes`, `labels` (sets of the samples' labels) and `functions`; lost, the counters; starts, the windows.
 """
 import os
 import re
@@ -27,6 +27,7 @@ def read_profile(folder, name):
     p = pprof.Profile(os.path.join(folder, name))
     view = pprof.View(p)
     meta["name"] = name
+    meta["bytes"] = sum(os.path.getsize(os.path.join(folder, name[:-6] + end)) for end in (".pb.gz", ".meta"))
     meta["start"] = int(meta["window_start_ns"])
     meta["end"] = meta["start"] + int(meta["window_ns"])
     meta["service"] = meta["label.service_name"]

@@ -17,6 +17,8 @@
 #define SPOOL_BYTES_MIN (1u << 20)
 #define SPOOL_FILES_MAX 1000000u
 #define SERVICES_MAX 1000u
+#define WINDOW_BYTES_MIN (8u << 10)
+#define WINDOW_BYTES_MAX (1u << 30)
 
 enum kind { KIND_TEXT, KIND_TIME, KIND_SIZE, KIND_COUNT, KIND_PERCENT, KIND_YES_NO, KIND_PATH,
 	    KIND_RATE, KIND_LABEL };
@@ -33,6 +35,7 @@ static const struct key keys[] = {
 	{ "event", KIND_TEXT, AT(event), 0, 0 },
 	{ "rate", KIND_RATE, AT(rate), 1, RATE_MAX },
 	{ "window", KIND_TIME, AT(window_ns), WINDOW_MIN_NS, WINDOW_MAX_NS },
+	{ "window-size", KIND_SIZE, AT(window_bytes), WINDOW_BYTES_MIN, WINDOW_BYTES_MAX },
 	{ "max-memory", KIND_SIZE, AT(max_memory_bytes), MEMORY_MIN, UINT64_C(1) << 40 },
 	{ "no-symbols", KIND_YES_NO, AT(no_symbols), 0, 0 },
 	{ "lines", KIND_YES_NO, AT(has_lines), 0, 0 },

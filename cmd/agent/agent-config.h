@@ -24,6 +24,7 @@ struct agent_config {
 	bool has_lines;                 /* of debug information: inlined calls, files and lines */
 	double smallest_percent;       /* smaller services are combined */
 	unsigned services_max;         /* with a profile of their own in one window */
+	uint64_t window_bytes;         /* of all profiles of one window; 0: see agent-fit.h */
 	const char *host;              /* NULL: the machine's name */
 	const char *label[AGENT_LABELS_MAX];  /* "KEY=VALUE" */
 	size_t n_labels;

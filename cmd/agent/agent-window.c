@@ -1,6 +1,7 @@
 /*
- * All profiles of a window are written from the same counts, with names that are looked up once.
- * Groups are sorted by value: the first ones get a profile each, and the rest one together.
+ * All profiles of a window are made from the same counts, with names that are looked up once.
+ * Groups are sorted by value: the first ones get a profile each, and the rest one together.  They
+ * are made in memory, and again with less detail until all together are small enough.
  */
 #include "cmd/agent/agent-window.h"
 
@@ -17,10 +18,21 @@
 #include <string.h>
 
 #define COMMENT "cprof agent: one service of all processes of a machine"
+#define COMMENT_FUNCTIONS "; functions have one address each (window-size)"
+#define COMMENT_KEEP "; some samples stand for their neighbours, too (window-size)"
 #define OTHER "other"
+
+/* A profile in memory. */
+struct made {
+	struct spool_name name;
+	char *meta, *profile;
+	size_t n_meta, n_profile;
+};
 
 struct window {
 	const struct agent_window *w;
+	VEC(struct made) made;
+	uint64_t n_folded;             /* samples that others stand for */
 	struct cprof_groups *groups;
 	struct cprof_stats stats;
 	struct cprof_event_stats event;
@@ -87,42 +99,71 @@ static int append(void *ctx, const void *data, size_t n)
 	return fwrite(data, 1, n, to) == n ? 0 : -ENOMEM;
 }
 
-static int print_profile(const struct window *x, const struct subject *s, FILE *to, struct err *e)
+static int print_profile(struct window *x, const struct subject *s, FILE *to, struct err *e)
 {
 	char service[SERVICE_TEXT_MAX + 16], host[SERVICE_TEXT_MAX + 16];
 	const char *label[AGENT_LABELS_MAX + 2];
+	const struct agent_fit *fit = x->w->fit;
+	struct cprof_groups_detail detail = {
+		.only_functions = fit->only_functions, .keep = fit->keep,
+		.seed = s->hash ^ (uint64_t)x->stats.start_realtime_ns,
+	};
+	char comment[sizeof(COMMENT COMMENT_FUNCTIONS COMMENT_KEEP)];
 	size_t n = 0;
+	snprintf(comment, sizeof(comment), COMMENT "%s%s",
+		 fit->only_functions ? COMMENT_FUNCTIONS : "", fit->keep < 1 ? COMMENT_KEEP : "");
 	snprintf(service, sizeof(service), "service_name=%s", s->service.name);
 	snprintf(host, sizeof(host), "host=%s", x->w->host);
 	label[n++] = service;
 	label[n++] = host;
 	for (size_t i = 0; i < x->w->config->n_labels; i++)
 		label[n++] = x->w->config->label[i];
-	return cprof_groups_write(x->groups, x->chosen, label, n, COMMENT, NULL, append, to, e);
+	int r = cprof_groups_write(x->groups, x->chosen, label, n, comment, &detail, append, to, e);
+	x->n_folded += detail.n_folded;
+	return r;
 }
 
-static int write_subject(const struct window *x, const struct subject *s, struct err *e)
+static void made_done(struct made *m)
 {
-	CLEANUP_FREE char *meta = NULL, *profile = NULL;
-	size_t n_meta = 0, n_profile = 0;
-	FILE *to = open_memstream(&meta, &n_meta);
+	free(m->meta);
+	free(m->profile);
+}
+
+static void drop_made(struct window *x)
+{
+	for (size_t i = 0; i < x->made.n; i++)
+		made_done(&x->made.v[i]);
+	x->made.n = 0;
+	x->n_folded = 0;
+}
+
+static int make_texts(struct window *x, const struct subject *s, struct made *m, struct err *e)
+{
+	FILE *to = open_memstream(&m->meta, &m->n_meta);
 	if (!to)
 		return err_errno(e, ENOMEM, "cannot write a profile");
 	print_meta(x, s, to);
-	FILE *body = fclose(to) == 0 ? open_memstream(&profile, &n_profile) : NULL;
+	FILE *body = fclose(to) == 0 ? open_memstream(&m->profile, &m->n_profile) : NULL;
 	if (!body)
 		return err_errno(e, ENOMEM, "cannot write a profile");
 	int r = print_profile(x, s, body, e);
 	if (fclose(body) != 0 && r == 0)
 		r = err_errno(e, ENOMEM, "cannot write a profile");
-	if (r < 0)
-		return r;
-	struct spool_name name = {
+	return r;
+}
+
+static int make_subject(struct window *x, const struct subject *s, struct err *e)
+{
+	struct made m = { .name = {
 		.start_ns = (uint64_t)x->stats.start_realtime_ns,
 		.sequence = x->w->spool->n.windows, .service = s->hash,
-	};
-	r = spool_writer_add(x->w->spool, &name, profile, n_profile, meta, n_meta);
-	return r < 0 ? err_errno(e, -r, "cannot write a profile into the spool") : 0;
+	} };
+	int r = make_texts(x, s, &m, e);
+	if (r == 0 && !VEC_PUSH(&x->made, m))
+		r = err_errno(e, ENOMEM, "cannot write a profile");
+	if (r < 0)
+		made_done(&m);
+	return r;
 }
 
 /* ---- which --------------------------------------------------------------------------- */
@@ -132,11 +173,11 @@ static bool has_own_profile(const struct window *x, size_t i, const struct cprof
 	const struct agent_config *c = x->w->config;
 	if (x->w->own_exe && strcmp(g->exe, x->w->own_exe) == 0)
 		return true;
-	return i < c->services_max && g->value > 0 &&
+	return i < x->w->fit->services_max && g->value > 0 &&
 	       (double)g->value * 100 >= (double)x->event.value * c->smallest_percent;
 }
 
-static int write_group(struct window *x, size_t i, const struct cprof_group *g, struct err *e)
+static int make_group(struct window *x, size_t i, const struct cprof_group *g, struct err *e)
 {
 	struct subject s = {
 		.group = *g, .n_groups = 1,
@@ -145,10 +186,10 @@ static int write_group(struct window *x, size_t i, const struct cprof_group *g, 
 	service_find(g->cgroup, g->exe, g->process_name, x->w->log_fd, &s.service);
 	memset(x->chosen, 0, x->n_groups * sizeof(*x->chosen));
 	x->chosen[i] = true;
-	return write_subject(x, &s, e);
+	return make_subject(x, &s, e);
 }
 
-static int write_rest(struct window *x, const bool *is_written, struct err *e)
+static int make_rest(struct window *x, const bool *is_made, struct err *e)
 {
 	struct subject s = {
 		.group = { .cgroup = "", .exe = "", .exe_build_id = "", .process_name = "" },
@@ -157,31 +198,82 @@ static int write_rest(struct window *x, const bool *is_written, struct err *e)
 	for (size_t i = 0; i < x->n_groups; i++) {
 		struct cprof_group g;
 		cprof_groups_get(x->groups, i, &g);
-		x->chosen[i] = !is_written[i];
-		s.n_groups += !is_written[i];
-		s.group.n_samples += is_written[i] ? 0 : g.n_samples;
-		s.group.value += is_written[i] ? 0 : g.value;
+		x->chosen[i] = !is_made[i];
+		s.n_groups += !is_made[i];
+		s.group.n_samples += is_made[i] ? 0 : g.n_samples;
+		s.group.value += is_made[i] ? 0 : g.value;
 	}
-	return s.n_groups ? write_subject(x, &s, e) : 0;
+	return s.n_groups ? make_subject(x, &s, e) : 0;
 }
 
-static int write_all(struct window *x, struct err *e)
+static int make_all(struct window *x, struct err *e)
 {
-	CLEANUP_FREE bool *is_written = calloc(x->n_groups + 1, sizeof(*is_written));
+	CLEANUP_FREE bool *is_made = calloc(x->n_groups + 1, sizeof(*is_made));
 	CLEANUP_FREE bool *chosen = calloc(x->n_groups + 1, sizeof(*chosen));
 	int result = 0;
-	if (!is_written || !chosen)
+	if (!is_made || !chosen)
 		return err_errno(e, ENOMEM, "cannot write the profiles");
 	x->chosen = chosen;
 	for (size_t i = 0; i < x->n_groups; i++) {
 		struct cprof_group g;
 		cprof_groups_get(x->groups, i, &g);
-		is_written[i] = has_own_profile(x, i, &g);
-		int r = is_written[i] ? write_group(x, i, &g, e) : 0;
+		is_made[i] = has_own_profile(x, i, &g);
+		int r = is_made[i] ? make_group(x, i, &g, e) : 0;
 		result = r < 0 ? r : result;
 	}
-	int r = write_rest(x, is_written, e);
+	int r = make_rest(x, is_made, e);
 	return r < 0 ? r : result;
+}
+
+/* ---- how much ------------------------------------------------------------------------ */
+
+static uint64_t made_bytes(const struct window *x)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < x->made.n; i++)
+		n += x->made.v[i].n_profile + x->made.v[i].n_meta;
+	return n;
+}
+
+static int make_small(struct window *x, struct err *e)
+{
+	const struct agent_window *w = x->w;
+	uint64_t limit = agent_fit_limit(w->config, w->n_cpus);
+	int r = make_all(x, e);
+	while (made_bytes(x) > limit &&
+	       agent_fit_shrink(w->fit, made_bytes(x), (unsigned)x->made.n, limit)) {
+		drop_made(x);
+		r = make_all(x, e);
+	}
+	return r;
+}
+
+static int write_made(struct window *x, struct err *e)
+{
+	const struct agent_window *w = x->w;
+	int result = 0;
+	for (size_t i = 0; i < x->made.n; i++) {
+		const struct made *m = &x->made.v[i];
+		int r = spool_writer_add(w->spool, &m->name, m->profile, m->n_profile, m->meta,
+					 m->n_meta);
+		if (r < 0)
+			result = err_errno(e, -r, "cannot write a profile into the spool");
+	}
+	return result;
+}
+
+static int write_all(struct window *x, struct err *e)
+{
+	const struct agent_window *w = x->w;
+	int r = make_small(x, e), written = write_made(x, e);
+	w->spool->n.windows_reduced += w->fit->only_functions || w->fit->keep < 1 ||
+				       w->fit->services_max < w->config->services_max;
+	w->spool->n.samples_folded += x->n_folded;
+	agent_fit_relax(w->fit, w->config, made_bytes(x), (unsigned)x->made.n,
+			agent_fit_limit(w->config, w->n_cpus));
+	drop_made(x);
+	VEC_FREE(&x->made);
+	return r < 0 ? r : written;
 }
 
 int agent_window_write(const struct agent_window *w, struct err *e)

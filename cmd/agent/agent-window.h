@@ -4,6 +4,7 @@
 /* A window of the recording, divided by service, in the spool. */
 
 #include "cmd/agent/agent-config.h"
+#include "cmd/agent/agent-fit.h"
 #include "cmd/agent/spool-write.h"
 
 struct cprof_recorder;
@@ -12,6 +13,8 @@ struct err;
 struct agent_window {
 	const struct agent_config *config;
 	struct spool_writer *spool;
+	struct agent_fit *fit;         /* of the last window; changed for the next one */
+	unsigned n_cpus;
 	struct cprof_recorder *recorder;   /* after a snapshot */
 	const char *host;
 	const char *own_exe;           /* the agent's own program has a profile of its own */

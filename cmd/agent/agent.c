@@ -50,6 +50,7 @@ struct agent {
 	struct agent_opts opts;
 	struct agent_config config;
 	struct spool_writer spool;
+	struct agent_fit fit;
 	struct agent_push push;
 	struct realtime realtime;
 	struct cprof_recorder *recorder;
@@ -102,10 +103,15 @@ static void plan_cut(struct agent *a)
 	a->cut_ns = clock_monotonic_ns() + (left < window / 2 ? left + window : left);
 }
 
-/* What a child reports: the whole state, which it has changed. */
+/* What a child reports: what it has changed. */
+struct writer_state {
+	struct spool_writer spool;
+	struct agent_fit fit;
+};
+
 static void send_state(const struct agent *a, int fd)
 {
-	struct spool_writer state = a->spool;
+	struct writer_state state = { .spool = a->spool, .fit = a->fit };
 	if (write(fd, &state, sizeof(state)) != (ssize_t)sizeof(state))
 		_exit(1);
 }
@@ -113,7 +119,8 @@ static void send_state(const struct agent *a, int fd)
 static int write_window(struct agent *a, uint64_t parent_ns, struct err *e)
 {
 	struct agent_window w = {
-		.config = &a->config, .spool = &a->spool, .recorder = a->recorder,
+		.config = &a->config, .spool = &a->spool, .fit = &a->fit,
+		.n_cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), .recorder = a->recorder,
 		.host = a->host, .own_exe = a->own_exe, .log_fd = a->log_fd,
 	};
 	int r = agent_window_write(&w, e);
@@ -164,15 +171,16 @@ static int begin_writer(struct agent *a, struct err *e)
 /* Takes over what the child has changed; without its report the window is lost. */
 static void end_writer(struct agent *a)
 {
-	struct spool_writer state;
+	struct writer_state state;
 	ssize_t n = read(a->writer_fd, &state, sizeof(state));
 	int status = 0;
 	while (waitpid(a->writer, &status, 0) < 0 && errno == EINTR)
 		;
 	if (n == (ssize_t)sizeof(state)) {
-		a->spool.n_bytes = state.n_bytes;
-		a->spool.n_files = state.n_files;
-		a->spool.n = state.n;
+		a->spool.n_bytes = state.spool.n_bytes;
+		a->spool.n_files = state.spool.n_files;
+		a->spool.n = state.spool.n;
+		a->fit = state.fit;
 	} else {
 		a->spool.n.windows++;
 		a->spool.n.windows_failed++;
@@ -280,6 +288,7 @@ static int open_recorder(struct agent *a, struct err *e)
 static int record(struct agent *a, struct err *e)
 {
 	int r = open_recorder(a, e);
+	agent_fit_init(&a->fit, &a->config);
 	realtime_start(&a->realtime, true);
 	realtime_raise(&a->realtime);
 	if (r == 0)

@@ -29,8 +29,9 @@
 static const struct { const char *key; size_t offset; } counters[] = {
 #define COUNTER(name) { #name, offsetof(struct spool_counters, name) }
 	COUNTER(profiles), COUNTER(bytes), COUNTER(profiles_lost), COUNTER(bytes_lost),
-	COUNTER(profiles_failed), COUNTER(windows), COUNTER(windows_failed), COUNTER(samples),
-	COUNTER(samples_lost), COUNTER(cpu_ns), COUNTER(recording),
+	COUNTER(profiles_failed), COUNTER(windows), COUNTER(windows_failed),
+	COUNTER(windows_reduced), COUNTER(samples), COUNTER(samples_lost), COUNTER(samples_folded),
+	COUNTER(cpu_ns), COUNTER(recording),
 };
 #define N_COUNTERS (sizeof(counters) / sizeof(*counters))
 

@@ -14,7 +14,8 @@ struct err;
 /* As in the file `lost`. */
 struct spool_counters {
 	uint64_t profiles, bytes, profiles_lost, bytes_lost, profiles_failed;
-	uint64_t windows, windows_failed, samples, samples_lost, cpu_ns, recording;
+	uint64_t windows, windows_failed, windows_reduced, samples, samples_lost, samples_folded;
+	uint64_t cpu_ns, recording;
 };
 
 struct spool_writer {

@@ -45,7 +45,9 @@
  *     profiles_failed            that could not be written
  *     windows, windows_failed    windows with samples; those of which nothing could be written,
  *                                and the present one of a recorder that was killed
+ *     windows_reduced            those that would have been larger than window-size
  *     samples, samples_lost      that were recorded; that the kernel has dropped
+ *     samples_folded             that other samples stand for, so that a window fits
  *     cpu_ns                     CPU time of the recorder, with its helpers
  *     recording                  1 while a recorder is running, or after it was killed
  */

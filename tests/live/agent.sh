@@ -133,6 +133,34 @@ spool 'the oldest profiles make room, and are counted' 'len(profiles) <= 10' \
 spool 'small services are combined' '"other" in services' \
 	'all(int(p["n_processes"]) > 1 for p in profiles if p["service"] == "other")'
 
+# ---- large windows ----
+rm -r spool.keep
+"$CPROF" agent -c agent.conf --check -s window-size=1K 2>err && fail 'window-size: too small'
+like err 'window-size' 'window-size: too small a size is refused'
+background "$PYTHON" -c "
+import hashlib, json, random, re, zlib
+while True:
+    data = [{'a': random.random(), 'b': str(i)} for i in range(1000)]
+    text = json.dumps(data)
+    re.findall('b.: .([0-9]+)', text), zlib.compress(text.encode()), sorted(json.loads(text), key=lambda d: d['a'])"
+python=$pid
+cp "$PROG/spin" myservice
+background ./myservice 2 1000000
+mine=$pid
+start_agent -s rate=999 -s window-size=8K -s smallest=0%
+wait_for 60 has_windows 5 || fail 'five windows are written'
+stop_agent
+kill "$python" "$mine"
+spool 'a large window has less detail, and says so' 'lost["windows_reduced"] >= 3' 'lost["samples_folded"] > 0' \
+	'all("window-size" in p["profile"].comments[0] for p in profiles)'
+spool 'it fits' 'all(sum(p["bytes"] for p in profiles if p["start"] == w[0]) <= 8192 for w in windows)'
+spool 'no value is lost' 'sum(p["view"].n for p in profiles) == sum(int(p["n_samples"]) for p in profiles)' \
+	'lost["samples"] <= sum(p["view"].n for p in profiles) <= lost["samples"] + lost["samples_lost"]'
+spool 'functions keep their shares' \
+	'all(p["view"].cum("spin_leaf") > 0.8 for p in profiles if p["service"] == "myservice")'
+# shellcheck disable=SC2046 # a list of files
+check 'consumers accept these profiles, too' "$CPROF" check $(ls spool.keep/*.pb.gz)
+
 # ---- kills ----
 rm -r spool.keep
 start_agent
