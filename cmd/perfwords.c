@@ -22,6 +22,13 @@ static const struct {
 	{ "record", "--all-kernel", "'--kernel' records kernel code only" },
 	{ "stat", "--all-user", "'--user' counts user code only" },
 	{ "stat", "--all-kernel", "'--kernel' counts kernel code only" },
+	{ "stat", "-x", "'--json' is for programs" },
+	{ "stat", "--field-separator", "'--json' is for programs" },
+	{ "stat", "-d", "name the events: -e '{L1-dcache-loads,L1-dcache-load-misses}'" },
+	{ "stat", "--detailed", "name the events: -e '{L1-dcache-loads,L1-dcache-load-misses}'" },
+	{ "stat", "-I", "'cprof record --timeline' shows when; '--duration 1' counts one second" },
+	{ "stat", "--interval-print",
+	  "'cprof record --timeline' shows when; '--duration 1' counts one second" },
 };
 
 const char *perfwords_instead(const char *command, const char *word)

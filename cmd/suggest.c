@@ -141,8 +141,8 @@ static struct suggest look_short(const struct argp *argp, const char *word, bool
 		return (struct suggest){ .kind = SUGGEST_HELP };
 	if (strcmp(word, "-V") == 0)
 		return (struct suggest){ .kind = SUGGEST_VERSION };
-	/* perf's habit */
-	if (strcmp(word, "-i") == 0 && !has_key(argp, 'i'))
+	/* perf's habits: -i FILE, and stat's -I 100, -x, and -d */
+	if (strchr("iIxd", word[1]) && !has_key(argp, word[1]))
 		return (struct suggest){ .kind = SUGGEST_OPTION, .given = word, .n_given = 2 };
 	for (const char *key = word + 1; *key; key++)
 		if (takes_value(argp, *key)) {

@@ -110,13 +110,26 @@ static void print_event(FILE *to, const struct stat_series *s, const struct stat
 	fputc('\n', to);
 }
 
-static void print_row(FILE *to, const struct stat_series *s, size_t row, const struct stat_opts *o)
+/* Of threads, the events that cannot be counted for any of them have their lines at the end. */
+enum which_events { ALL_EVENTS, OPENED_EVENTS, OTHER_EVENTS };
+
+static void print_row(FILE *to, const struct stat_series *s, size_t row, enum which_events which,
+		      const struct stat_opts *o)
 {
 	struct stat_lines l = { NULL };
 	bool ok = stat_lines_make(&l, s, row, o);
 	for (size_t i = 0; i < s->n_events && ok; i++)
-		print_event(to, s, &l, i, o);
+		if (which == ALL_EVENTS || (which == OPENED_EVENTS) == !s->event[i].why_not)
+			print_event(to, s, &l, i, o);
 	stat_lines_done(&l);
+}
+
+static bool has_unopened(const struct stat_series *s)
+{
+	for (size_t i = 0; i < s->n_events; i++)
+		if (s->event[i].why_not)
+			return true;
+	return false;
 }
 
 static void print_words(FILE *to, char *const *words)
@@ -222,7 +235,11 @@ static void print_threads(FILE *to, const struct stat_series *s, const struct st
 			(int)row->pid);
 		printable_text(to, row->name);
 		fputs(":\n", to);
-		print_row(to, s, order[i].row, o);
+		print_row(to, s, order[i].row, OPENED_EVENTS, o);
+	}
+	if (n && has_unopened(s)) {
+		fputs("\nall threads:\n", to);
+		print_row(to, s, order[0].row, OTHER_EVENTS, o);
 	}
 	if (n_idle)
 		fprintf(to, "%s%zu thread%s did not run\n", n ? "\n" : "", n_idle,
@@ -235,7 +252,7 @@ static void print_all(FILE *to, const struct stat_series *s, const struct stat_o
 	if (o->config.per_thread)
 		print_threads(to, s, o);
 	else
-		print_row(to, s, 0, o);
+		print_row(to, s, 0, ALL_EVENTS, o);
 	print_times(to, s, o);
 }
 

@@ -184,8 +184,15 @@ static void explain_probe(struct context *c)
 	add_capability(c);
 }
 
+/* As cprof stat opens events: without a period. */
+static bool is_counting(const struct context *c)
+{
+	return c->request->attr->sample_period == 0;
+}
+
 static void explain_paranoid(struct context *c)
 {
+	const char *sampled = is_counting(c) ? "counted" : "sampled";
 	const struct evspec *s = c->request->spec;
 	bool can_drop_kernel = !s || !(s->only_kernel || evspec_in_kernel(s));
 	if (c->rights.perfmon) {
@@ -214,14 +221,16 @@ static void explain_paranoid(struct context *c)
 		add_reason(c, "tracepoints do not show their data");
 		break;
 	case EVCAUSE_PARANOID_CPU:
-		add_reason(c, "whole CPUs and cgroups may not be sampled");
-		add_remedy(c, OPTION, "record processes of your own (--scope task)");
+		add_reason(c, "whole CPUs and cgroups may not be %s", sampled);
+		add_remedy(c, OPTION, is_counting(c) ?
+			   "count processes of your own (-p, or a command)" :
+			   "record processes of your own (--scope task)");
 		break;
 	default:
-		add_reason(c, "only user code may be sampled");
+		add_reason(c, "only user code may be %s", sampled);
 		if (can_drop_kernel && c->request->attr->type != PERF_TYPE_TRACEPOINT)
-			add_remedy(c, OPTION, "record user code only (--user, or ':u' after the "
-				   "event)");
+			add_remedy(c, OPTION, "%s user code only (--user, or ':u' after the event)",
+				   is_counting(c) ? "count" : "record");
 		break;
 	}
 	add_capability(c);

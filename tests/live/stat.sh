@@ -83,6 +83,7 @@ run "$CPROF" stat --json -e task-clock -t "$spin" --per-thread --duration 0.2
 is "$(json "[(t['pid'], t['tid'], t['name']) for t in s['threads']]")" "[($spin, $spin, 'spin')]" \
 	'a single thread'
 kill -STOP "$spin"
+wait_for 10 grep -q '^State:.T' "/proc/$spin/status"
 run "$CPROF" stat -e task-clock -p "$spin" --duration 0.05
 like err 'not counted +task-clock +the target did not run' 'a process that does not run'
 kill -CONT "$spin"
@@ -109,6 +110,14 @@ is "$(json "sum(t['events'][0]['state'] == 'counted' for t in s['threads'])")" 3
 run "$CPROF" stat -e task-clock -p "$pid" --per-thread --duration 0.7
 like err "^thread [0-9]+ of process $pid, threads:\$" '--per-thread: the text names them'
 like err '^1 thread did not run$' 'but those that did not run'
+# Whether or not there is a PMU: of software events, three.
+run "$CPROF" stat -e task-clock,r1a8:u,faults:u -p "$pid" --per-thread --duration 0.7
+if grep -q 'not supported' err; then
+	is "$(grep -c 'not supported' err) $(grep -A1 '^all threads:$' err | grep -c 'not supported')" '1 1' \
+		'an event that the machine does not have: one line for all threads'
+else
+	skip 'an event that the machine does not have: one line for all threads' 'there is a PMU'
+fi
 kill -KILL "$pid"
 
 run "$CPROF" stat -p 999999999
@@ -140,6 +149,8 @@ if is_root; then
 	like err 'CAP_PERFMON' 'with the remedy'
 	as_nobody "$CPROF" stat -a --duration 0.1 >out 2>err
 	is $? 1 'whole CPUs are not for ordinary users'
+	like err 'may not be counted' 'and the message speaks of counting'
+	unlike err 'scope' 'not of options of record'
 fi
 
 # ---- signals ----------------------------------------------------------------------------------
