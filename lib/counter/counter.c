@@ -157,6 +157,7 @@ int cprof_counter_new(const struct cprof_counter_config *config, struct cprof_co
 		.fn = config->perf_event_open ? config->perf_event_open : evopen_syscall,
 		.host = c->host, .log = config->explain ? &c->log : NULL,
 		.allow_user_only = !config->only_kernel,
+		.counts = true,
 	};
 	int r = config->host ? 0 : host_open(&c->own_host, NULL, NULL, NULL, e);
 	if (r == 0)

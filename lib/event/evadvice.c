@@ -184,15 +184,10 @@ static void explain_probe(struct context *c)
 	add_capability(c);
 }
 
-/* As cprof stat opens events: without a period. */
-static bool is_counting(const struct context *c)
-{
-	return c->request->attr->sample_period == 0;
-}
-
 static void explain_paranoid(struct context *c)
 {
-	const char *sampled = is_counting(c) ? "counted" : "sampled";
+	bool counts = c->request->counts;
+	const char *sampled = counts ? "counted" : "sampled";
 	const struct evspec *s = c->request->spec;
 	bool can_drop_kernel = !s || !(s->only_kernel || evspec_in_kernel(s));
 	if (c->rights.perfmon) {
@@ -222,7 +217,7 @@ static void explain_paranoid(struct context *c)
 		break;
 	case EVCAUSE_PARANOID_CPU:
 		add_reason(c, "whole CPUs and cgroups may not be %s", sampled);
-		add_remedy(c, OPTION, is_counting(c) ?
+		add_remedy(c, OPTION, counts ?
 			   "count processes of your own (-p, or a command)" :
 			   "record processes of your own (--scope task)");
 		break;
@@ -230,7 +225,7 @@ static void explain_paranoid(struct context *c)
 		add_reason(c, "only user code may be %s", sampled);
 		if (can_drop_kernel && c->request->attr->type != PERF_TYPE_TRACEPOINT)
 			add_remedy(c, OPTION, "%s user code only (--user, or ':u' after the event)",
-				   is_counting(c) ? "count" : "record");
+				   counts ? "count" : "record");
 		break;
 	}
 	add_capability(c);

@@ -23,6 +23,7 @@ struct evcause_request {
 	int cpu;                             /* -1: any */
 	unsigned long flags;                 /* PERF_FLAG_* */
 	const struct evfield *field;         /* EINVAL, E2BIG: the refused field; NULL: unknown */
+	bool counts;                         /* the user wants counts, not samples */
 };
 
 enum evcause {

@@ -118,7 +118,7 @@ static int explain(const struct evopen *o, const struct evspec *s,
 		   uint32_t known_bytes, struct err *e)
 {
 	struct evfield field = { NULL, 0, NULL };
-	struct evcause_request r = { s, attr, at->pid, at->cpu, at->flags, &field };
+	struct evcause_request r = { s, attr, at->pid, at->cpu, at->flags, &field, o->counts };
 	if (!e)
 		return -errnum;
 	if (errnum == EINVAL)
@@ -167,7 +167,7 @@ int evopen_explain(const struct evopen *o, const struct evspec *s,
 		   const struct perf_event_attr *attr, pid_t pid, int cpu, int errnum,
 		   struct err *e)
 {
-	struct evcause_request r = { s, attr, pid, cpu, 0, NULL };
+	struct evcause_request r = { s, attr, pid, cpu, 0, NULL, o->counts };
 	return evexplain_set(o->host, &r, errnum, e);
 }
 

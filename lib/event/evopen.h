@@ -41,6 +41,7 @@ struct evopen {
 	const struct host *host;  /* for /proc/sys/kernel/perf_event_*: causes and remedies */
 	const struct log *log;
 	bool allow_user_only;     /* may add exclude_kernel if the kernel may not be sampled */
+	bool counts;              /* what is opened counts, without samples: for messages */
 };
 /* Where a function takes a struct evspec, NULL means the side-band event. */
 

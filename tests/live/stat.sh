@@ -151,6 +151,8 @@ if is_root; then
 	is $? 1 'whole CPUs are not for ordinary users'
 	like err 'may not be counted' 'and the message speaks of counting'
 	unlike err 'scope' 'not of options of record'
+	as_nobody "$CPROF" record -e cpu-clock -a --duration 0.1 >out 2>err
+	like err 'may not be sampled' 'while that of record speaks of samples'
 fi
 
 # ---- signals ----------------------------------------------------------------------------------
