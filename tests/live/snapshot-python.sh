@@ -7,7 +7,8 @@ P=$CPROF_SOURCE_ROOT/tests/prog/pywaits.py
 mkfifo in.keep
 exec 9<>in.keep
 
-# waits WAITING MOVING SPINNING COMMAND...: starts pywaits.py with the interpreter COMMAND
+# waits WAITING MOVING SPINNING COMMAND...: starts pywaits.py with the interpreter COMMAND. Its main
+# thread then waits for input. Before that, it waits for its turn among the spinning threads.
 waits() {
 	waits_args="$1 $2 $3"
 	shift 3
@@ -16,7 +17,13 @@ waits() {
 	"$@" "$P" own.json $waits_args <in.keep >ready.keep 9>&- &
 	pid=$!
 	tap_pids="$tap_pids $pid"
-	wait_for 60 grep -q ready ready.keep || echo "# $* is not ready"
+	wait_for 60 grep -q ready ready.keep && wait_for 60 waits_for_input "$pid" ||
+		echo "# $* is not ready"
+}
+
+waits_for_input() {
+	# unshare(1) waits for its child instead
+	grep -Eq 'pipe_read|do_wait' "/proc/$1/wchan"
 }
 
 # compare NAME EXPRESSION...: the snapshot on stdout with own.json
