@@ -36,20 +36,20 @@ END
 "$PYTHON" examples.py.keep >list.keep
 check 'there are examples to try' test "$(wc -l <list.keep)" -ge 80
 
-# What the examples name.  A server works a tenth of the time.
+# What the examples name.  A server works for a millisecond, ten times per second.
 servers='nginx java server myserver redis-server mariadbd'
 cat >work.keep <<'END'
 while :; do
 	i=0
-	while [ $i -lt 3000 ]; do i=$((i + 1)); done
-	sleep 0.02
+	while [ $i -lt 1000 ]; do i=$((i + 1)); done
+	sleep 0.1
 done
 END
 prepare() {
 	mkdir -p build/rootfs build/debug profiles
 	cp "$PROG/spin" sort
 	printf '#!/bin/sh\nexec %s held\n' "$PROG/allocs" >prog
-		cp "$PROG/shortthreads" short
+	cp "$PROG/shortthreads" short
 	seq 20000 >words
 	echo 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<300000) SELECT count(i) FROM n;' >q.sql
 	echo 'int unwind(int n) { return n < 2 ? n : unwind(n - 1) + unwind(n - 2); }' >unwind.c
