@@ -16,7 +16,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define DRIVER_MAX_TRIALS 3000
+/* Without a sanitizer, only faults that crash are noticed. */
+#ifdef __has_feature
+#define DRIVER_HAS_SANITIZER __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define DRIVER_HAS_SANITIZER 1
+#else
+#define DRIVER_HAS_SANITIZER 0
+#endif
+#define DRIVER_MAX_TRIALS (DRIVER_HAS_SANITIZER ? 3000 : 600)
 
 static unsigned n_seeds;
 

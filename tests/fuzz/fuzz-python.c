@@ -34,7 +34,7 @@ static void read_lines(const uint8_t *data, size_t size)
 {
 	struct python_lines l = { .bytes = (uint8_t *)data, .n_bytes = (uint32_t)size };
 	for (int f = PYTHON_LINES_LNOTAB; f <= PYTHON_LINES_LOCATIONS; f++)
-		for (int64_t off = -2; off < 4096; off += 97)
+		for (int64_t off = -2; off < 4096; off += 1021)
 			if (python_lines_find((enum python_lines_format)f, &l, off) > INT32_MAX)
 				abort();
 }

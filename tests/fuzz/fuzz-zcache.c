@@ -50,8 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = memfd_create("packed", MFD_CLOEXEC);
 	uint8_t *section = calloc(1, N_MAX), *all = malloc(N_MAX);
 	fuzzdir_check(fd >= 0 && section && all && write(fd, b.p, n_packed) == (ssize_t)n_packed);
-	for (size_t i = 0; bytes_left(&cached) && i < rest.off; i++)
-		section[i] = cached.p[i % bytes_left(&cached)];
+	size_t n_cached = bytes_left(&cached);
+	for (size_t i = 0; n_cached && i < rest.off; i += n_cached)
+		memcpy(section + i, cached.p, rest.off - i < n_cached ? (size_t)rest.off - i : n_cached);
 	struct zindex_key key = { .n_packed = n_packed, .n_bytes = N_MAX };
 	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = fuzzdir };
 	struct unpack *u;

@@ -7,7 +7,7 @@ need sqlite3 setpriv
 # A compiler cache would write to the home folder of the user who runs the tests.
 export CCACHE_DISABLE=1
 # What takes long is the compiler, and no assertion needs fast code.
-export CFLAGS="-O0 -g0"
+export CFLAGS="-O0 -g0 -fno-lto"
 mkdir clone.keep
 (cd "$CPROF_SOURCE_ROOT" && tar c --exclude='./build*' --exclude=./.git .) | tar x -C clone.keep
 demo() {
