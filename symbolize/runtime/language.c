@@ -25,15 +25,22 @@ static const struct language_text text_of[LANGUAGE_N] = {
 		"a perf map or a jitdump names it: see JIT CODE in cprof-record(1)" },
 	[LANGUAGE_PYTHON] = {
 		"in Python's interpreter, without Python functions",
-		"'python3 -X perf' adds them (Python 3.12 or later)",
+		"recorded live, Python 3.8 to 3.14 needs no option; otherwise 'python3 -X perf' "
+		"adds them (3.12 or later)",
 		"'cprof snapshot --repeat' shows those of waits shorter than 10 ms, too",
 		SWITCHED_OFF, UNREADABLE },
-	[LANGUAGE_RUBY] = { "in Ruby's interpreter, without Ruby functions", NULL, NULL,
-			    SWITCHED_OFF, UNREADABLE },
-	[LANGUAGE_PHP] = { "in PHP's interpreter, without PHP functions", NULL, NULL, SWITCHED_OFF,
-			   UNREADABLE },
-	[LANGUAGE_PERL] = { "in Perl's interpreter, without Perl functions", NULL },
-	[LANGUAGE_LUA] = { "in Lua's interpreter, without Lua functions", NULL },
+	[LANGUAGE_RUBY] = {
+		"in Ruby's interpreter, without Ruby functions",
+		"recorded live, Ruby 3.1 to 3.4 needs no option", NULL, SWITCHED_OFF, UNREADABLE },
+	[LANGUAGE_PHP] = {
+		"in PHP's interpreter, without PHP functions",
+		"recorded live, PHP 8.1 to 8.4 needs no option", NULL, SWITCHED_OFF, UNREADABLE },
+	[LANGUAGE_PERL] = {
+		"in Perl's interpreter, without Perl functions",
+		"cprof cannot read them; Devel::NYTProf profiles them" },
+	[LANGUAGE_LUA] = {
+		"in Lua's interpreter, without Lua functions",
+		"cprof cannot read them; Lua's debug.sethook can sample them" },
 };
 
 uint32_t language_of_file(const char *path)
@@ -64,6 +71,7 @@ uint32_t language_of_function(const char *name)
 		uint32_t bits;
 	} functions[] = {
 		{ "_PyEval_EvalFrameDefault", 1 << LANGUAGE_PYTHON },
+		{ "PyEval_EvalFrameEx", 1 << LANGUAGE_PYTHON },         /* 2.7 to 3.5 */
 		{ "rb_vm_exec", 1 << LANGUAGE_RUBY },
 		{ "vm_exec", 1 << LANGUAGE_RUBY },
 		{ "execute_ex", 1 << LANGUAGE_PHP },

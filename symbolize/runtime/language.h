@@ -20,7 +20,7 @@ enum {
 
 struct language_text {
 	const char *what;       /* "in Java code without names" */
-	const char *remedy;     /* how to get names; NULL: there is no way */
+	const char *remedy;     /* how to get names */
 	/* The same, or NULL for no other one: */
 	const char *for_waits;  /* for a profile of waits */
 	const char *switched_off; /* if they were not to be read */

@@ -35,6 +35,7 @@ int main(void)
 		"Ruby's library with a Ruby function");
 	missing(python | jit, "Python", "Python's interpreter with code made by a library");
 	for (enum language l = 0; l < LANGUAGE_N; l++)
-		tap_ok(language_text(l)->what != NULL, "language %u has a text", (unsigned)l);
+		tap_ok(language_text(l)->what && language_text(l)->remedy,
+		       "language %u has a text and a remedy", (unsigned)l);
 	return tap_done();
 }
