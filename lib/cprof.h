@@ -349,6 +349,8 @@ struct cprof_stats {
 	 * sampled blocks whose end could not be known; rings that hold something else; and how
 	 * often half of the blocks in use were dropped because there were too many. */
 	uint64_t n_allocs_lost, n_frees_lost, n_allocs_untracked, n_rings_bad, n_held_halvings;
+	/* Samples whose functions have code of their own, with names in a map: python3 -X perf. */
+	uint64_t n_functions_mapped;
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

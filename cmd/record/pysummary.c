@@ -10,12 +10,31 @@
 static uint64_t n_all(const struct cprof_stats *st)
 {
 	return st->n_functions_exact + st->n_functions_remembered + st->n_functions_innermost +
-	       st->n_functions_unknown;
+	       st->n_functions_unknown + st->n_functions_mapped;
 }
 
-static void print_share(FILE *to, uint64_t n, const struct cprof_stats *st, const char *what)
+/* Shares of nothing are left out. */
+static void print_shares(FILE *to, const struct cprof_stats *st)
 {
-	fprintf(to, "%.1f %% %s", 100.0 * (double)n / (double)n_all(st), what);
+	const struct {
+		uint64_t n;
+		const char *what;
+	} share[] = {
+		{ st->n_functions_mapped, "named by the interpreter's map" },
+		{ st->n_functions_exact, "exact" },
+		{ st->n_functions_remembered, "with remembered callers" },
+		{ st->n_functions_innermost, "with unknown callers" },
+		{ st->n_functions_unknown, "unknown" },
+	};
+	const char *before = ": ";
+	for (size_t i = 0; i < sizeof(share) / sizeof(*share); i++) {
+		if (!share[i].n)
+			continue;
+		fprintf(to, "%s%.1f %% %s", before, 100.0 * (double)share[i].n / (double)n_all(st),
+			share[i].what);
+		before = ", ";
+	}
+	fputc('\n', to);
 }
 
 static void print_cost(const struct cprof_stats *st, FILE *to)
@@ -39,11 +58,7 @@ void pysummary_print(const struct cprof_stats *st, bool verbose, FILE *to)
 		return;
 	fputs("  functions of ", to);
 	printable_text(to, st->functions_of);
-	fputs(": ", to);
-	print_share(to, st->n_functions_exact, st, "exact, ");
-	print_share(to, st->n_functions_remembered, st, "with remembered callers, ");
-	print_share(to, st->n_functions_innermost, st, "with unknown callers, ");
-	print_share(to, st->n_functions_unknown, st, "unknown\n");
+	print_shares(to, st);
 	if (verbose)
 		print_cost(st, to);
 }
@@ -60,5 +75,6 @@ void pysummary_print_json(const struct cprof_stats *st, FILE *to)
 	fputs(", ", to);
 	summaryparts_json_string(to, "functions_refused",
 				 *st->functions_refused ? st->functions_refused : NULL);
-	fprintf(to, ", \"functions_refused_samples\": %" PRIu64, st->n_functions_refused);
+	fprintf(to, ", \"functions_refused_samples\": %" PRIu64 ", \"functions_mapped\": %"
+		PRIu64, st->n_functions_refused, st->n_functions_mapped);
 }

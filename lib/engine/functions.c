@@ -99,11 +99,11 @@ static const struct functions_seen *look_at(struct functions *f, struct procs_pr
 
 /*
  * Finds the loops among the frames of the last stack.  Returns how many there are, or -1 if its
- * nodes are not those of its frames: memory is short.  0 also if the interpreter calls itself
- * through code without a file: then functions have code of their own, with names in a map.
+ * nodes are not those of its frames: memory is short.  0 with *is_mapped if the interpreter calls
+ * itself through code without a file: then functions have code of their own, with names in a map.
  */
 static int find_loops(struct functions *f, const struct interp_code *code,
-		      const struct stack_walk *w, uint32_t node)
+		      const struct stack_walk *w, uint32_t node, bool *is_mapped)
 {
 	int n = 0;
 	bool is_own_before = false, is_between = false;
@@ -118,7 +118,8 @@ static int find_loops(struct functions *f, const struct interp_code *code,
 		if (node == STACKS_EMPTY)
 			return -1;
 		bool is_own = frame->dso == code->dso;
-		if (is_own && is_between)
+		*is_mapped = is_own && is_between;
+		if (*is_mapped)
 			return 0;
 		is_between = is_own_before &&
 			     dso_get(w->dsos, frame->dso)->key.kind == DSO_ANON;
@@ -262,7 +263,9 @@ bool functions_place(struct functions *f, struct stack_walk *w, struct procs_pro
 		return false;
 	}
 	uint64_t begin_ns = clock_monotonic_ns();
-	int n = find_loops(f, s->program.code, w, *stack);
+	bool is_mapped = false;
+	int n = find_loops(f, s->program.code, w, *stack, &is_mapped);
+	f->stats.n_mapped += is_mapped;
 	if (n == 0)
 		return false;
 	enum interp_quality q = INTERP_QUALITY_UNKNOWN;

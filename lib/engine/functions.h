@@ -21,6 +21,7 @@ struct strtab;
 struct functions_stats {
 	uint64_t n[INTERP_QUALITIES];   /* samples by quality, without those of no interpreter */
 	uint64_t n_refused;             /* samples of processes whose interpreter cannot be read */
+	uint64_t n_mapped;              /* samples with code for functions, named by a map */
 	uint64_t lag_ns;                /* from samples to readings: the sum */
 	uint64_t cost_ns;               /* time that reading has taken */
 };

@@ -227,6 +227,7 @@ static void move_functions(struct functions *to, struct functions *from)
 	for (int i = 0; i < INTERP_QUALITIES; i++)
 		move_u64(&to->stats.n[i], &from->stats.n[i]);
 	move_u64(&to->stats.n_refused, &from->stats.n_refused);
+	move_u64(&to->stats.n_mapped, &from->stats.n_mapped);
 	move_u64(&to->stats.lag_ns, &from->stats.lag_ns);
 	move_u64(&to->stats.cost_ns, &from->stats.cost_ns);
 	if (from->pace.step_ns && (!to->pace.step_ns || from->pace.step_ns < to->pace.step_ns))

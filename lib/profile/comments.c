@@ -197,22 +197,29 @@ static void say_go(struct comments *c, bool *failed, const struct cprof_stats *s
 		    st->go_unsupported);
 }
 
+static uint64_t n_functions(const struct cprof_stats *st)
+{
+	return st->n_functions_exact + st->n_functions_remembered + st->n_functions_innermost +
+	       st->n_functions_unknown + st->n_functions_mapped;
+}
+
 static double share_of(uint64_t n, const struct cprof_stats *st)
 {
-	return 100.0 * (double)n / (double)(st->n_functions_exact + st->n_functions_remembered +
-					    st->n_functions_innermost + st->n_functions_unknown);
+	return 100.0 * (double)n / (double)n_functions(st);
 }
 
 static void say_functions(struct comments *c, bool *failed, const struct cprof_stats *st)
 {
-	if (st->n_functions_exact || st->n_functions_remembered || st->n_functions_innermost ||
-	    st->n_functions_unknown)
+	if (n_functions(st) > st->n_functions_mapped)
 		say(c, failed, "functions of %s: %.1f %% of samples exact, %.1f %% with "
 		    "remembered callers, %.1f %% with unknown callers, %.1f %% unknown; read "
 		    "%.2f ms after the sample on average", st->functions_of,
 		    share_of(st->n_functions_exact, st), share_of(st->n_functions_remembered, st),
 		    share_of(st->n_functions_innermost, st), share_of(st->n_functions_unknown, st),
 		    (double)st->functions_lag_ns / 1e6);
+	if (st->n_functions_mapped)
+		say(c, failed, "functions of %s: %.1f %% of samples named by the interpreter's "
+		    "map", st->functions_of, share_of(st->n_functions_mapped, st));
 	if (st->functions_refused && *st->functions_refused)
 		say(c, failed, "functions of an interpreter are unknown in %" PRIu64
 		    " samples: %s", st->n_functions_refused, st->functions_refused);

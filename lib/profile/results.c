@@ -38,6 +38,7 @@ static void set_functions(const struct functions *f, struct cprof_stats *ret)
 	ret->functions_of = f->version;
 	ret->functions_refused = f->cache.refused.line;
 	ret->n_functions_refused = st->n_refused;
+	ret->n_functions_mapped = st->n_mapped;
 }
 
 void results_stats(const struct engine *g, const struct source *s, const struct names *names,

@@ -43,7 +43,7 @@ else
 fi
 
 # Python's trampolines for perf, with any python3 that has them.
-for python in python3 python3.12 python3.13 python3.14; do
+for python in python3 python3.12 python3.13 python3.14 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python3; do
 	"$python" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' \
 		>/dev/null 2>&1 && break
 	python=
@@ -60,11 +60,13 @@ if [ "$python" ]; then
 	for _ in range(120):
 	    middle()
 	END
-	run "$CPROF" record -e cpu-clock -F 1999 -o python.pb.gz -- "$python" -X perf loop.py.keep
+	run "$CPROF" record --json -e cpu-clock -F 1999 -o python.pb.gz -- "$python" -X perf loop.py.keep
 	is "$status" 0 "$python -X perf: recorded"
 	profile "$python -X perf: stacks continue below its trampolines" python.pb.gz 'n > 50' \
 		"roots('truncated') < 0.03" \
 		"anywhere('py::leaf') > 0.5"
+	check "$python -X perf: its map names most samples" json_is \
+		's["functions_mapped"] > 10 * s["functions_unknown"]'
 else
 	skip "Python's trampolines" 'needs Python 3.12 on x86-64'
 fi
