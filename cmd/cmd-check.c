@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 
 #include "base/err.h"
+#include "base/units.h"
 #include "cmd/optsets.h"
 #include "cmd/printable.h"
 #include "proto/pprof-check.h"
@@ -152,8 +153,8 @@ static int run_check(int argc, char **argv)
 		printf("%s], \"errors\": %zu, \"warnings\": %zu}\n", c.n_printed ? "\n" : "",
 		       c.n_errors, c.n_warnings);
 	else if (!c.quiet && c.n_errors + c.n_warnings)
-		printf("%zu error%s, %zu warning%s\n", c.n_errors, c.n_errors == 1 ? "" : "s",
-		       c.n_warnings, c.n_warnings == 1 ? "" : "s");
+		printf("%zu error%s, %zu warning%s\n", c.n_errors, units_s(c.n_errors),
+		       c.n_warnings, units_s(c.n_warnings));
 	if (fflush(stdout) != 0) {
 		struct err e;
 		err_errno(&e, errno, "cannot write the findings");

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/membuf.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
@@ -137,9 +138,12 @@ static int add_names(struct convert *x, struct err *e)
 		r = model_read(named.bytes.v, named.bytes.n, &x->m, e);
 	}
 	if (r == 0 && stats.n_named < stats.n_addresses)
-		fprintf(stderr, "cprof convert: %zu of %zu addresses have no name; %zu of %zu "
-				"files were found\n", stats.n_addresses - stats.n_named,
-			stats.n_addresses, stats.n_files_found, stats.n_files);
+		fprintf(stderr, "cprof convert: %zu of %zu addresses %s no name; %zu of %zu "
+				"files %s found\n", stats.n_addresses - stats.n_named,
+			stats.n_addresses,
+			units_word(stats.n_addresses - stats.n_named, "has", "have"),
+			stats.n_files_found, stats.n_files,
+			units_word(stats.n_files_found, "was", "were"));
 	VEC_FREE(&plain.bytes);
 	VEC_FREE(&named.bytes);
 	return r;
@@ -161,8 +165,9 @@ static int convert(struct convert *x, struct err *e)
 	if (r < 0)
 		return r;
 	if (x->n_left_out > 0)
-		fprintf(stderr, "cprof convert: %" PRIu64 " samples with negative values are left "
-				"out: %s cannot hold them\n", x->n_left_out, x->to->name);
+		fprintf(stderr, "cprof convert: %" PRIu64 " sample%s with negative values left "
+				"out: %s has no negative values\n", x->n_left_out,
+			units_s(x->n_left_out), x->to->name);
 	return 0;
 }
 

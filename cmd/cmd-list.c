@@ -8,6 +8,7 @@
 #include "cmd/list-probes.h"
 
 #include "base/err.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cmd/printable.h"
 #include "cprof-events.h"
@@ -156,7 +157,7 @@ static void print_tested(const struct row *row, size_t n)
 	if (as)
 		printf("Tracepoints: '%s' was tested, and represents %zu other%s; "
 		       "'cprof list NAME' tests a single one\n", as, n_like,
-		       n_like == 1 ? "" : "s");
+		       units_s(n_like));
 }
 
 static void print_table(const struct row *row, size_t n, const struct cprof_event_machine *m)
@@ -273,7 +274,7 @@ static bool print_pmu(void *ctx, const struct cprof_pmu *p)
 			printf(", %s", p->what);
 		if (*p->cpus)
 			printf(", CPUs %s", p->cpus);
-		printf(", %zu named event%s", p->n_events, p->n_events == 1 ? "" : "s");
+		printf(", %zu named event%s", p->n_events, units_s(p->n_events));
 		printf("%s%s\n", *p->fields ? ", fields: " : "", p->fields);
 	}
 	l->n++;
@@ -290,8 +291,9 @@ static int print_pmus(const struct cprof_event_probe *probe, bool json, struct e
 	else if (!cprof_has_models())
 		printf("\ncprof was built without libpfm4, which has the CPU vendors' names.\n");
 	else
-		printf("\nlibpfm4 knows %zu other models: cprof list --pmu=NAME shows their "
-		       "events.\n", l.n_hidden);
+		printf("\nlibpfm4 knows %zu other model%s: cprof list --pmu=NAME shows "
+		       "%s events.\n", l.n_hidden, units_s(l.n_hidden),
+		       units_word(l.n_hidden, "its", "their"));
 	return r;
 }
 

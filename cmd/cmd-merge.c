@@ -1,6 +1,7 @@
 /* cprof merge: merges profiles with the same sample types, a few or those of a fleet. */
 
 #include "base/err.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/filemode.h"
@@ -184,8 +185,8 @@ static void report_skipped(const struct merge *x)
 	size_t n = x->n_skipped < SKIPPED_SHOWN_MAX ? x->n_skipped : SKIPPED_SHOWN_MAX;
 	if (!x->n_skipped)
 		return;
-	fprintf(stderr, "cprof merge: %zu of %zu files are left out\n", x->n_skipped,
-		x->paths.path.n);
+	fprintf(stderr, "cprof merge: %zu of %zu files %s left out\n", x->n_skipped,
+		x->paths.path.n, units_word(x->n_skipped, "is", "are"));
 	for (size_t i = 0; i < n; i++) {
 		fputs("  ", stderr);
 		printable_text(stderr, x->first_skipped[i].why.what);

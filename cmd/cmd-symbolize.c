@@ -132,15 +132,17 @@ static void print_loss(const char *key, uint64_t n)
 {
 	const struct cprof_loss *loss = cprof_loss(cprof_loss_row(key));
 	if (n)
-		fprintf(stderr, "cprof symbolize: %" PRIu64 " %s (%s)\n", n, loss->words,
-			loss->advice);
+		fprintf(stderr, "cprof symbolize: %" PRIu64 " %.*s%s (%s)\n", n,
+			units_first_word(n, loss->words), loss->words,
+			loss->words + strcspn(loss->words, " "), loss->advice);
 }
 
 static void print_summary(const struct cprof_symbolize_stats *st, const char *path)
 {
-	fprintf(stderr, "cprof symbolize: %zu of %zu addresses without names have one now; "
-			"%zu of %zu files were found -> ",
-		st->n_named, st->n_addresses, st->n_files_found, st->n_files);
+	fprintf(stderr, "cprof symbolize: %zu of %zu addresses without names %s one now; "
+			"%zu of %zu files %s found -> ",
+		st->n_named, st->n_addresses, units_word(st->n_named, "has", "have"),
+		st->n_files_found, st->n_files, units_word(st->n_files_found, "was", "were"));
 	printable_text(stderr, path);
 	fputc('\n', stderr);
 	print_loss("symbol_timeouts", st->n_symbol_timeouts);
@@ -240,12 +242,12 @@ static int symbolize_many(struct symbolize *s, struct err *e)
 	if (n == 0)
 		return err_set(e, EINVAL, "none of the files could be named");
 	cprof_symbolizer_stats(s->many, &s->stats);
-	snprintf(text, sizeof(text), "%zu profile%s", n, n == 1 ? "" : "s");
+	snprintf(text, sizeof(text), "%zu profile%s", n, units_s(n));
 	if (!s->quiet)
 		print_summary(&s->stats, text);
 	if (s->n_skipped && !s->quiet)
-		fprintf(stderr, "cprof symbolize: %zu of %zu profiles are left as they were\n",
-			s->n_skipped, s->paths.path.n);
+		fprintf(stderr, "cprof symbolize: %zu of %zu profiles %s left unchanged\n",
+			s->n_skipped, s->paths.path.n, units_word(s->n_skipped, "is", "are"));
 	return 0;
 }
 

@@ -17,15 +17,15 @@ static void print_event(const struct importsummary *s, FILE *to, size_t i)
 	cprof_importer_event_stats(s->importer, i, &ev);
 	if (!s->file[i].wanted && !s->verbose)
 		return;
-	fprintf(to, "cprof import: %" PRIu64 " %s of ", ev.n_samples,
-		ev.n_samples == 1 ? "sample" : "samples");
+	fprintf(to, "cprof import: %" PRIu64 " sample%s of ", ev.n_samples,
+		units_s(ev.n_samples));
 	printable_text(to, ev.name);
 	if (ev.is_waiting)
 		fprintf(to, ", %s of thread time", units_duration_text(ev.value, text));
 	else if (ev.is_clock)
 		fprintf(to, ", %s of CPU time", units_duration_text(ev.value, text));
 	else
-		fprintf(to, ", standing for %" PRIu64 " events", ev.value);
+		fprintf(to, ", representing %" PRIu64 " event%s", ev.value, units_s(ev.value));
 	if (s->file[i].path) {
 		fputs(" -> ", to);
 		printable_text(to, s->file[i].path);
@@ -76,8 +76,8 @@ static void print_unnamed(const struct cprof_stats *st, const struct cprof_impor
 	uint64_t n_user = st->n_frames_user - st->n_frames_user_named;
 	uint64_t n_kernel = st->n_frames_kernel - st->n_frames_kernel_named;
 	if (n_user && im->n_absent) {
-		fprintf(to, "  %" PRIu64 " of %" PRIu64 " user frames have no names; files that "
-			"are not here: ", n_user, st->n_frames_user);
+		fprintf(to, "  %" PRIu64 " of %" PRIu64 " user frames %s no names; missing files: ",
+			n_user, st->n_frames_user, units_word(n_user, "has", "have"));
 		for (size_t i = 0; i < im->n_absent; i++) {
 			fputs(i ? ", '" : "'", to);
 			printable_text(to, im->absent[i]);
@@ -89,9 +89,17 @@ static void print_unnamed(const struct cprof_stats *st, const struct cprof_impor
 		      "id\n", to);
 	}
 	if (n_kernel && im->why_not_kernel)
-		fprintf(to, "  %" PRIu64 " of %" PRIu64 " kernel frames have no names, because "
+		fprintf(to, "  %" PRIu64 " of %" PRIu64 " kernel frames %s no names, because "
 			"another kernel was recorded: %s\n    --kernel-debug=vmlinux names them\n",
-			n_kernel, st->n_frames_kernel, im->why_not_kernel);
+			n_kernel, st->n_frames_kernel, units_word(n_kernel, "has", "have"),
+			im->why_not_kernel);
+}
+
+void importsummary_print_quiet(const struct importsummary *s, FILE *to)
+{
+	struct cprof_losses losses;
+	cprof_importer_losses(s->importer, &losses);
+	summaryparts_losses_quiet(&losses, SUMMARYPARTS_IMPORT, false, to);
 }
 
 void importsummary_print(const struct importsummary *s, FILE *to)
@@ -111,8 +119,8 @@ void importsummary_print(const struct importsummary *s, FILE *to)
 	if (!s->verbose)
 		return;
 	print_origin(&im, to);
-	fprintf(to, "  %" PRIu64 " records in %s; %s for tables\n", im.n_records,
-		units_duration_text(st.duration_ns, text),
+	fprintf(to, "  %" PRIu64 " record%s in %s; %s for tables\n", im.n_records,
+		units_s(im.n_records), units_duration_text(st.duration_ns, text),
 		units_size_text(st.peak_memory_bytes, (char[UNITS_TEXT_MAX]){ 0 }));
 	fprintf(to, "  files: %" PRIu64 " used, %" PRIu64 " of them by build id; %" PRIu64
 		" not found, %" PRIu64 " of another version\n",

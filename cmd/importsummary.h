@@ -26,6 +26,9 @@ struct importsummary {
 };
 
 void importsummary_print(const struct importsummary *s, FILE *to);
+
+/* With -q: only losses that affect more than 5 % of the samples. */
+void importsummary_print_quiet(const struct importsummary *s, FILE *to);
 void importsummary_print_json(const struct importsummary *s, FILE *to);
 
 #endif

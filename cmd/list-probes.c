@@ -6,6 +6,7 @@
 #include "cmd/list-probes.h"
 
 #include "base/err.h"
+#include "base/units.h"
 #include "cmd/printable.h"
 #include "cprof-events.h"
 
@@ -67,7 +68,7 @@ static void print_probe_row(struct probe_list *l, const struct cprof_probe *p)
 	}
 	printf("  ");
 	print_probe_name(l, p, false);
-	printf("  %zu location%s%s", p->n_locations, p->n_locations == 1 ? "" : "s",
+	printf("  %zu location%s%s", p->n_locations, units_s(p->n_locations),
 	       p->has_semaphore ? ", semaphore" : "");
 	if (*p->args) {
 		printf(", arguments: ");

@@ -17,6 +17,9 @@ enum summaryparts_of { SUMMARYPARTS_RECORD, SUMMARYPARTS_IMPORT };
 /* The losses that happened, a line each: "  3 samples lost: the ring was full". */
 void summaryparts_losses(const struct cprof_losses *losses, enum summaryparts_of of, bool verbose,
 			 FILE *to);
+/* With -q: only those that affect more than 5 % of the samples, or any. */
+void summaryparts_losses_quiet(const struct cprof_losses *losses, enum summaryparts_of of,
+			       bool any, FILE *to);
 /* "lost": 3, "truncated": 0 ... */
 void summaryparts_losses_json(const struct cprof_losses *losses, enum summaryparts_of of,
 			      FILE *to);

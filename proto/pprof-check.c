@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hashindex.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "proto/pprof-read.h"
@@ -226,9 +227,9 @@ static void check_flags(struct check *c, size_t i, const struct mapping_facts *f
 	for (size_t k = 0; k < sizeof(flag) / sizeof(*flag); k++)
 		if (flag[k].set && flag[k].n_shown == 0)
 			ERROR(c, FLAGS, GO,
-			      "mapping %zu ('%s'): %s is set, but none of its %zu locations "
-			      "has such data",
-			      i + 1, m->filename, flag[k].name, facts->n_locations);
+			      "mapping %zu ('%s'): %s is set, but none of its %zu location%s "
+			      "has such data", i + 1, m->filename, flag[k].name,
+			      facts->n_locations, units_s(facts->n_locations));
 	/* The flag may be set even if no location has inlined frames. */
 	if (m->has_inline_frames && facts->n_named == 0)
 		ERROR(c, FLAGS, GO,
@@ -238,8 +239,9 @@ static void check_flags(struct check *c, size_t i, const struct mapping_facts *f
 	if (!m->has_inline_frames && facts->n_with_inlines > 0)
 		WARNING(c, FLAGS, GO,
 			"mapping %zu ('%s'): has_inline_frames is not set, but %zu "
-			"locations have inlined frames",
-			i + 1, m->filename, facts->n_with_inlines);
+			"location%s %s inlined frames", i + 1, m->filename,
+			facts->n_with_inlines, units_s(facts->n_with_inlines),
+			units_word(facts->n_with_inlines, "has", "have"));
 }
 
 static void check_mappings(struct check *c, const struct mapping_facts *facts)

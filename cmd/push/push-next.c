@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/units.h"
 #include "cmd/printable.h"
 #include "cmd/push/push-body.h"
 #include "cmd/push/push-token.h"
@@ -47,7 +48,7 @@ static void say_dropped(struct push *p, size_t n, const char *why)
 	if (p->dropped_told_ns && now - p->dropped_told_ns < PUSH_PACE_TELL_NS)
 		return;
 	p->dropped_told_ns = now ? now : 1;
-	push_say(p, "dropped %zu profile%s: %s", n, n == 1 ? "" : "s", why);
+	push_say(p, "dropped %zu profile%s: %s", n, units_s(n), why);
 }
 
 static uint64_t random_number(void)
@@ -163,7 +164,7 @@ static void settle(struct push *p, const struct batch *b)
 	uint32_t n_failures = push_pace_settled(&p->pace);
 	if (n_failures)
 		push_say(p, "the server answers again, after %" PRIu32 " failed request%s",
-			 n_failures, n_failures == 1 ? "" : "s");
+			 n_failures, units_s(n_failures));
 }
 
 static void taken(struct push *p, const struct batch *b, const struct push_answer *a)
@@ -374,8 +375,8 @@ int push_recover(struct push *p, struct err *e)
 	bool is_unsure = s->batch == PUSH_SENDING && !s->has_report;
 	if (is_unsure && !p->opts.repeats_unsure) {
 		push_state_lose(s, PUSH_LOST_UNSURE, s->n_files);
-		push_say(p, "dropped %zu profiles that were being sent when the last pusher ended",
-			 s->n_files);
+		push_say(p, "dropped %zu profile%s that %s being sent when the last pusher ended",
+			 s->n_files, units_s(s->n_files), units_word(s->n_files, "was", "were"));
 		s->batch = PUSH_ANSWERED;
 		int r = push_state_write(s, e);
 		if (r < 0)

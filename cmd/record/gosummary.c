@@ -9,8 +9,9 @@
 
 static void print_late(const struct cprof_stats *st, FILE *to)
 {
-	fprintf(to, "  labels of goroutines were read late in %" PRIu64 " samples (label "
+	fprintf(to, "  labels of goroutines were read late in %" PRIu64 " sample%s (label "
 		"go::labels); at most %.1f %% of these are wrong", st->n_go_late,
+		units_s(st->n_go_late),
 		100 * st->go_late_wrong_max);
 	if (*st->go_not_exact) {
 		fputs("\n  they are not exact: ", to);
@@ -41,10 +42,12 @@ void gosummary_print(const struct cprof_stats *st, bool verbose, FILE *to)
 	}
 	if (!verbose || !has_labels(st))
 		return;
-	fprintf(to, "  labels of goroutines: %" PRIu64 " samples exact, %" PRIu64 " late, %" PRIu64
-		" unknown", st->n_go_exact, st->n_go_late, st->n_go_unknown);
+	fprintf(to, "  labels of goroutines: %" PRIu64 " sample%s exact, %" PRIu64 " late, %"
+		PRIu64 " unknown", st->n_go_exact, units_s(st->n_go_exact), st->n_go_late,
+		st->n_go_unknown);
 	if (st->n_go_changes)
-		fprintf(to, "; %" PRIu64 " changes reported, which took about %s", st->n_go_changes,
+		fprintf(to, "; %" PRIu64 " change%s reported, which took about %s",
+			st->n_go_changes, units_s(st->n_go_changes),
 			units_duration_text(st->go_changes_ns, text));
 	fputc('\n', to);
 }

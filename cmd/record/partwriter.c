@@ -42,7 +42,8 @@ static void report_files(const struct recordfiles *f, struct cprof_recorder *r, 
 		char size[UNITS_TEXT_MAX];
 		cprof_recorder_event_stats(r, i, &ev);
 		if (!quiet) {
-			fprintf(stderr, "%llu samples of ", (unsigned long long)ev.n_samples);
+			fprintf(stderr, "%llu sample%s of ", (unsigned long long)ev.n_samples,
+				units_s(ev.n_samples));
 			printable_text(stderr, ev.name);
 			fputs(" -> ", stderr);
 			printable_text(stderr, path);

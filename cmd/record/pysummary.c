@@ -49,8 +49,8 @@ static void print_cost(const struct cprof_stats *st, FILE *to)
 void pysummary_print(const struct cprof_stats *st, bool verbose, FILE *to)
 {
 	if (*st->functions_refused) {
-		fprintf(to, "  functions of an interpreter are unknown in %" PRIu64 " samples: ",
-			st->n_functions_refused);
+		fprintf(to, "  functions of an interpreter are unknown in %" PRIu64 " sample%s: ",
+			st->n_functions_refused, units_s(st->n_functions_refused));
 		printable_text(to, st->functions_refused);
 		fputc('\n', to);
 	}

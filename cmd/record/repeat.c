@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/strtab.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/record/recordopts.h"
@@ -137,7 +138,7 @@ static int compare_means(const void *a, const void *b)
 
 static void print_table(const struct repeating *r, const struct spread *s, size_t n)
 {
-	fprintf(stderr, "flat share of %u runs, in percent:\n", r->n);
+	fprintf(stderr, "flat share of %u run%s, in percent:\n", r->n, units_s(r->n));
 	fprintf(stderr, "    mean   +- error  deviation     min     max  name\n");
 	for (size_t i = 0; i < n && i < ROWS_SHOWN; i++) {
 		fprintf(stderr, "%8.2f %10.2f %10.2f %7.2f %7.2f  ", 100 * s[i].mean,
@@ -230,7 +231,7 @@ static int merge_runs(struct repeating *x, struct err *e)
 		model_free(m[side]);
 		if (r < 0 || x->opts->quiet)
 			continue;
-		fprintf(stderr, "cprof record: %u runs -> ", x->n);
+		fprintf(stderr, "cprof record: %u run%s -> ", x->n, units_s(x->n));
 		printable_text(stderr, name[side]);
 		fputc('\n', stderr);
 	}

@@ -91,8 +91,9 @@ static void print_particulars(const struct summary *s, FILE *to, size_t i,
 	struct cprof_stats st;
 	cprof_recorder_stats(s->recorder, &st);
 	if (ev->n_unsampled)
-		fprintf(to, "  %" PRIu64 " of %" PRIu64 " waits of %s have the stacks of others: "
+		fprintf(to, "  %" PRIu64 " of %" PRIu64 " waits of %s %s the stacks of others: "
 			"%s\n", ev->n_unsampled, ev->n_samples, ev->name,
+			units_word(ev->n_unsampled, "has", "have"),
 			st.switch_period_max ? "there were too many for a stack each" :
 					       "they were too short to be read");
 	if (ev->n_rate_cuts && st.scope == CPROF_SCOPE_TASK)
@@ -178,8 +179,8 @@ static void print_gap(const struct summary *s, FILE *to, const struct cprof_stat
 	if (percent < 100 && has_unrecorded(s))
 		return;
 	if (percent < 100 && st->scope == CPROF_SCOPE_TASK)
-		fprintf(to, "  threads that live for less than a sampling period go unseen with "
-			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
+		fprintf(to, "  threads that live for less than one sampling period are not seen "
+			    "with --scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
 	else if (percent < 100 && ev->is_clock && !ev->n_lost && !ev->throttled_ns)
 		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
 			    "cprof-record(1)\n");
@@ -209,7 +210,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	cprof_recorder_stats(s->recorder, &st);
 	cprof_recorder_event_stats(s->recorder, i, &ev);
 	fprintf(to, "cprof record: %" PRIu64 " sample%s of ", ev.n_samples,
-		ev.n_samples == 1 ? "" : "s");
+		units_s(ev.n_samples));
 	printable_text(to, ev.name);
 	if (ev.is_waiting)
 		fprintf(to, ", %s of thread time", units_duration_text(ev.value, text));
@@ -225,7 +226,8 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	else if (ev.is_argument)
 		fprintf(to, ", a sum of %" PRIu64, scaled(ev.value, ev.scale));
 	else
-		fprintf(to, ", standing for %" PRIu64 " events", scaled(ev.value, ev.scale));
+		fprintf(to, ", representing %" PRIu64 " event%s", scaled(ev.value, ev.scale),
+			units_s(scaled(ev.value, ev.scale)));
 	double percent = cprof_coverage_percent(s->recorder, i);
 	if (is_gap(s, percent, &ev))
 		fprintf(to, ", covering %.1f %% of %s", percent,
@@ -258,9 +260,10 @@ static void print_stacks(const struct summary *s, FILE *to, const struct cprof_s
 	if (st->stack_bytes_min < st->stack_bytes)
 		fprintf(to, ", %u on some CPUs", st->stack_bytes_min);
 	if (st->n_stack_cuts)
-		fprintf(to, ", halved %u times for a ring that was full", st->n_stack_cuts);
-	fprintf(to, ", %" PRIu64 " joined, %" PRIu64 " frames by code or frame pointer; ends: ",
-		ends.n_joined, ends.n_guessed);
+		fprintf(to, ", halved %u time%s because the ring was full", st->n_stack_cuts,
+			units_s(st->n_stack_cuts));
+	fprintf(to, ", %" PRIu64 " joined, %" PRIu64 " frame%s by code or frame pointer; ends: ",
+		ends.n_joined, ends.n_guessed, units_s(ends.n_guessed));
 	summaryparts_ends(&ends, to);
 	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++)
 		summaryparts_file_ends(&ends, to);
@@ -306,8 +309,9 @@ void summary_print(const struct summary *s, FILE *to)
 		return;
 	if (s->realtime == REALTIME_YES)
 		fputs("  the rings were read at real-time priority\n", to);
-	fprintf(to, "  scope %s (%s), %u CPUs, %u descriptors, rings of %" PRIu64 " KiB\n",
-		scope_name(st.scope), st.scope_reason, st.n_cpus, st.n_fds, st.ring_bytes / 1024);
+	fprintf(to, "  scope %s (%s), %u CPU%s, %u descriptor%s, rings of %" PRIu64 " KiB\n",
+		scope_name(st.scope), st.scope_reason, st.n_cpus, units_s(st.n_cpus), st.n_fds,
+		units_s(st.n_fds), st.ring_bytes / 1024);
 	print_changes(s, to);
 	fprintf(to, "  %s recorded", units_duration_text(st.duration_ns, text));
 	if (st.cpu_used_known)

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/units.h"
 #include "cmd/report/objdump.h"
 #include "cmd/report/report.h"
 #include "view/html/html-code.h"
@@ -102,10 +103,10 @@ void report_code_warn(const struct report_code *c)
 {
 	if (c->n_unknown)
 		fprintf(stderr, "cprof report: the instructions of %u of %u functions are unknown "
-			"(--list REGEX --disasm says why)\n", c->n_unknown,
+			"(--list REGEX --disasm reports why)\n", c->n_unknown,
 			c->n_unknown + c->n_functions + c->n_late);
 	if (c->n_late)
-		fprintf(stderr, "cprof report: the instructions of %u functions are missing, "
-			"because objdump took longer than %u s\n", c->n_late,
+		fprintf(stderr, "cprof report: the instructions of %u function%s are missing, "
+			"because objdump took longer than %u s\n", c->n_late, units_s(c->n_late),
 			(unsigned)(TIME_MAX_NS / CLOCK_SECOND_NS));
 }

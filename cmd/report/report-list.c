@@ -138,7 +138,8 @@ int report_list_print(const struct report *report, struct err *e)
 	for (uint32_t i = 0; i < a->n_functions && i < limit; i++)
 		print_function(report, a, &a->function[i]);
 	if (a->n_functions > limit)
-		fprintf(report->term.out, "(%u more functions match; --limit 0 shows all)\n",
-			a->n_functions - (uint32_t)limit);
+		fprintf(report->term.out, "(%u more function%s; --limit 0 shows all)\n",
+			a->n_functions - (uint32_t)limit,
+			a->n_functions - limit == 1 ? " matches" : "s match");
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -102,9 +103,9 @@ int hub_join(struct hub *h, const struct request *r, const char *pids, const str
 	while (rec && !is_same(rec, r, pids, p))
 		rec = rec->next;
 	if (!has_room(h, p, !rec)) {
-		err_set(e, EBUSY, "%llu recordings for %llu clients run already",
-			(unsigned long long)h->counts.n_recordings,
-			(unsigned long long)h->counts.n_clients);
+		err_set(e, EBUSY, "%llu recording%s for %llu client%s already running",
+			(unsigned long long)h->counts.n_recordings, units_s(h->counts.n_recordings),
+			(unsigned long long)h->counts.n_clients, units_s(h->counts.n_clients));
 		return 503;
 	}
 	struct hub_client *c = calloc(1, sizeof(*c));

@@ -1,6 +1,7 @@
 #include "cmd/snapshot/snapshot-fold.h"
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "cmd/printable.h"
 #include "cmd/snapshot/snapshot-text.h"
 #include "cprof-snapshot.h"
@@ -65,7 +66,7 @@ int snapshot_fold_print(FILE *to, const struct cprof_recorder *r)
 	}
 	qsort(group, n_groups, sizeof(*group), compare_n);
 	for (size_t i = 0; i < n_groups; i++) {
-		fprintf(to, "\n%u %s%s:\n", group[i].n, what, group[i].n == 1 ? "" : "s");
+		fprintf(to, "\n%u %s%s:\n", group[i].n, what, units_s(group[i].n));
 		print_threads(to, r, v + group[i].entry, group[i].n);
 		snapshot_text_stack(to, r, group[i].stack);
 	}

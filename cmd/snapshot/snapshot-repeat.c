@@ -6,6 +6,7 @@
 #include "cmd/snapshot/snapshot-repeat.h"
 
 #include "base/hash.h"
+#include "base/units.h"
 #include "cmd/snapshot/snapshot-text.h"
 #include "cprof-snapshot.h"
 
@@ -112,14 +113,16 @@ void snapshot_repeat_print(FILE *to, struct snapshot_repeat *s, const struct cpr
 {
 	struct cprof_snapshot_window w;
 	cprof_snapshot_window(r, &w);
-	fprintf(to, "# %llu snapshots, which saw %llu %s altogether; the last one:\n",
-		(unsigned long long)s->n_snapshots, (unsigned long long)s->n_seen,
-		w.is_task ? "goroutines" : "threads");
+	fprintf(to, "# %llu snapshot%s, which saw %llu %s%s altogether; the last one:\n",
+		(unsigned long long)s->n_snapshots, units_s(s->n_snapshots),
+		(unsigned long long)s->n_seen, w.is_task ? "goroutine" : "thread",
+		units_s(s->n_seen));
 	snapshot_text_head(to, r);
 	print_still(to, s, r);
 	qsort(s->stacks.v, s->stacks.n, sizeof(*s->stacks.v), compare_n);
 	for (size_t i = 0; i < s->stacks.n; i++) {
-		fprintf(to, "\n%llu times (%.1f %%):\n", (unsigned long long)s->stacks.v[i].n,
+		fprintf(to, "\n%llu time%s (%.1f %%):\n", (unsigned long long)s->stacks.v[i].n,
+			units_s(s->stacks.v[i].n),
 			100.0 * (double)s->stacks.v[i].n / (double)s->n_seen);
 		snapshot_text_stack(to, r, s->stacks.v[i].stack);
 	}

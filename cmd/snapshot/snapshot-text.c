@@ -123,7 +123,7 @@ static void print_functions(FILE *to, const struct cprof_recorder *r)
 	cprof_snapshot_functions(r, &p);
 	if (!p.n && !p.n_unknown && !*p.text)
 		return;
-	fprintf(to, "# functions of %llu threads", (unsigned long long)p.n);
+	fprintf(to, "# functions of %llu thread%s", (unsigned long long)p.n, units_s(p.n));
 	if (p.n_unknown)
 		fprintf(to, ", unknown of %llu", (unsigned long long)p.n_unknown);
 	fputs(*p.text ? " (" : "", to);
@@ -148,16 +148,20 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 	const char *name;
 	uint64_t n;
 	cprof_snapshot_window(r, &w);
-	const char *what = w.is_task ? "goroutines" : "threads";
-	fprintf(to, "# %zu %s, read within %.1f ms; ", cprof_snapshot_n_entries(r), what,
+	const char *what = w.is_task ? "goroutine" : "thread";
+	size_t n_entries = cprof_snapshot_n_entries(r);
+	fprintf(to, "# %zu %s%s, read within %.1f ms; ", n_entries,
+		what, units_s(n_entries),
 		(double)(w.to_ns - w.from_ns) / 1e6);
 	if (w.n_stopped)
-		fprintf(to, "%llu were stopped, the longest for %.1f ms\n",
-			(unsigned long long)w.n_stopped, (double)w.stopped_ns / 1e6);
+		fprintf(to, "%llu %s stopped, the longest for %.1f ms\n",
+			(unsigned long long)w.n_stopped, units_word(w.n_stopped, "was", "were"),
+			(double)w.stopped_ns / 1e6);
 	else
 		fputs("none was stopped\n", to);
 	if (w.n_not_stopped) {
-		fprintf(to, "# not stopped: %llu threads, ", (unsigned long long)w.n_not_stopped);
+		fprintf(to, "# not stopped: %llu thread%s, ",
+			(unsigned long long)w.n_not_stopped, units_s(w.n_not_stopped));
 		print_tracer(to, &w);
 	}
 	for (size_t i = 0; (name = cprof_snapshot_quality(r, i, &n)); i++)
@@ -169,8 +173,8 @@ void snapshot_text_head(FILE *to, const struct cprof_recorder *r)
 	print_functions(to, r);
 	for (size_t i = 0; cprof_snapshot_loss(r, i, &n); i++)
 		if (n)
-			fprintf(to, "# not read: %llu %s %s\n", (unsigned long long)n, what,
-				cprof_snapshot_loss_words(i));
+			fprintf(to, "# not read: %llu %s%s %s\n", (unsigned long long)n, what,
+				units_s(n), cprof_snapshot_loss_words(i));
 }
 
 void snapshot_text_print(FILE *to, const struct cprof_recorder *r)

@@ -5,6 +5,7 @@
 #include "cmd/stat/stat-output.h"
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "cmd/printable.h"
 #include "cmd/stat/stat-lines.h"
 #include "cmd/stat/stat-opts.h"
@@ -191,7 +192,7 @@ static void print_times(FILE *to, const struct stat_series *s, const struct stat
 	}
 	if (s->n_cpus && elapsed.mean > 0)
 		fprintf(to, "%18.2f         of %zu CPU%s busy\n", busy.mean / elapsed.mean,
-			s->n_cpus, s->n_cpus == 1 ? "" : "s");
+			s->n_cpus, units_s(s->n_cpus));
 	double lack = stat_series_uncounted(s);
 	if (lack > 0)
 		fprintf(to, "\n%.0f %% of the CPU time is not in the counts: the kernel removes "
@@ -243,7 +244,7 @@ static void print_threads(FILE *to, const struct stat_series *s, const struct st
 	}
 	if (n_idle)
 		fprintf(to, "%s%zu thread%s did not run\n", n ? "\n" : "", n_idle,
-			n_idle == 1 ? "" : "s");
+			units_s(n_idle));
 }
 
 static void print_all(FILE *to, const struct stat_series *s, const struct stat_opts *o)

@@ -3,6 +3,7 @@
 #include "cmd/top/top-state.h"
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "proto/outfile.h"
 
 #include <inttypes.h>
@@ -43,9 +44,10 @@ static void write_profile(struct top_state *top)
 		if (access(path, F_OK) < 0)
 			break;
 	}
-	snprintf(comment, sizeof(comment), "cprof top: %" PRIu64 " samples, %" PRIu64
-		 " lost, %" PRIu64 " stacks without their outer frames, %" PRIu64 " dropped",
-		 l->n_samples, l->n_lost, l->n_cut + l->n_truncated, l->n_dropped);
+	snprintf(comment, sizeof(comment), "cprof top: %" PRIu64 " sample%s, %" PRIu64
+		 " lost, %" PRIu64 " stack%s without outer frames, %" PRIu64 " dropped",
+		 l->n_samples, units_s(l->n_samples), l->n_lost, l->n_cut + l->n_truncated,
+		 units_s(l->n_cut + l->n_truncated), l->n_dropped);
 	if (write_file(top, name, comment, &e) < 0)
 		top_keys_show(top, e.what);
 	else

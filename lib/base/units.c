@@ -139,3 +139,11 @@ const char *units_duration_text(uint64_t ns, char buf[UNITS_TEXT_MAX])
 		snprintf(buf, UNITS_TEXT_MAX, "%.1f us", (double)ns / 1e3);
 	return buf;
 }
+
+int units_first_word(uint64_t n, const char *words)
+{
+	size_t n_word = strcspn(words, " ");
+	if (n != 1 || n_word == 0 || words[n_word - 1] != 's')
+		return (int)n_word;
+	return (int)n_word - (n_word > 4 && strncmp(words + n_word - 4, "sses", 4) == 0 ? 2 : 1);
+}

@@ -26,4 +26,19 @@ const char *units_duration_text(uint64_t ns, char buf[UNITS_TEXT_MAX]);
 /* The same with two digits, and in minutes and hours, for what is known only roughly. */
 const char *units_estimate_text(uint64_t ns, char buf[UNITS_TEXT_MAX]);
 
+/* The ending of a regular plural, for "%u thread%s"; and of two words the one that fits: "is",
+ * "are".  tests/lint/words.py requires them. */
+static inline const char *units_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static inline const char *units_word(uint64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
+/* The length of the first word of "samples lost" as it is for n of them: "sample" for one. */
+int units_first_word(uint64_t n, const char *words);
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/cpus.h"
 #include "base/err.h"
+#include "base/units.h"
 #include "event/evadvice.h"
 #include "event/evcause.h"
 #include "source/synth.h"
@@ -307,8 +308,9 @@ static int check_found(struct cprof_counter *c, struct err *e)
 		log_line(c->open.log, LOG_WARN, "counting user code only: the kernel's side is not "
 			 "allowed (kernel.perf_event_paranoid, CAP_PERFMON)");
 	if (c->n_unsure)
-		log_line(c->open.log, LOG_WARN, "%zu threads were created while counting began, "
-			 "and may be missing", c->n_unsure);
+		log_line(c->open.log, LOG_WARN, "%zu thread%s %s created while counting began, "
+			 "and may be missing", c->n_unsure, units_s(c->n_unsure),
+			 units_word(c->n_unsure, "was", "were"));
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "base/units.h"
 #include "cprof-events.h"
 #include "event/evattr.h"
 #include "event/evspec.h"
@@ -80,7 +81,7 @@ static bool find_rights(struct cprof_doctor *d)
 		doctor_worse(f, CPROF_FINDING_OK, "can be sampled: short threads are seen, too");
 	else if (works)
 		doctor_worse(f, CPROF_FINDING_LIMITED,
-			     "threads that live for less than a period go unseen");
+			     "threads that live for less than a period are not seen");
 	return cpus;
 }
 
@@ -162,7 +163,7 @@ static void find_process(struct cprof_doctor *d)
 	int n = synth_list(d->host, d->pid, &tids);
 	struct cprof_finding *f = doctor_find(d, "scopes", "process", "The process of -p",
 					      "%d, with %d thread%s", (int)d->pid, n < 0 ? 0 : n,
-					      n == 1 ? "" : "s");
+					      units_s(n));
 	f->essential = true;
 	if (try_to(d, f, CPROF_FINDING_NO, &user, &there) == 0)
 		doctor_worse(f, CPROF_FINDING_OK, "can be sampled");

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/cpus.h"
 #include "base/host.h"
+#include "base/units.h"
 #include "source/ring.h"
 
 #include <errno.h>
@@ -141,8 +142,9 @@ static void find_files(struct cprof_doctor *d)
 	unsigned long long max = lim.rlim_max;
 	struct cprof_finding *f = doctor_find(d, "limits", "open-files", "Open files",
 					      "%llu (hard limit; cprof raises the soft one)", max);
-	doctor_worse(f, CPROF_FINDING_OK, "enough for %llu threads with --scope task",
-		     max > 600 ? (max - 512) / (unsigned)n_cpus : 0);
+	unsigned long long n = max > 600 ? (max - 512) / (unsigned)n_cpus : 0;
+	doctor_worse(f, CPROF_FINDING_OK, "enough for %llu thread%s with --scope task", n,
+		     units_s(n));
 	if (max >= NOFILE_WANTED)
 		return;
 	doctor_worse(f, CPROF_FINDING_LIMITED, "few");

@@ -4,6 +4,7 @@
 #include "engine/readerpool.h"
 
 #include "base/err.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -115,7 +116,7 @@ int readerpool_fit(struct readerpool *p, uint32_t n, struct err *e)
 	while (r == 0 && p->thread.n + 1 < n)
 		r = add_thread(p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r < 0 ? err_errno(e, -r, "cannot start %u threads for reading", n - 1) : 0;
+	return r < 0 ? err_errno(e, -r, "cannot start %u reader%s", n - 1, units_s(n - 1)) : 0;
 }
 
 int readerpool_run(struct readerpool *p, uint32_t n, struct err *e)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "base/units.h"
 #include "event/evfield.h"
 #include "event/evspec.h"
 
@@ -273,7 +274,8 @@ static void explain_files_process(struct context *c)
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
-	add_reason(c, "this process may open only %llu files", (unsigned long long)limit.rlim_cur);
+	add_reason(c, "this process may open only %llu file%s", (unsigned long long)limit.rlim_cur,
+		   units_s(limit.rlim_cur));
 	add_remedy(c, OPTION, "record fewer events, threads or CPUs");
 	if (limit.rlim_cur < limit.rlim_max)
 		set_command(add_remedy(c, RLIMIT, "raise the limit"), "ulimit -n %llu",

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/foreign.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "engine/readerpool.h"
 #include "engine/shards.h"
 #include "importer/importer.h"
@@ -111,7 +112,7 @@ static int reader_init(struct import_readers *rs, uint32_t index, struct err *e)
 	};
 	v->host.foreign = foreign_new();
 	if (!v->host.foreign || divide_init(&v->divide, rs->n) < 0)
-		return err_errno(e, ENOMEM, "cannot set up %u readers", rs->n);
+		return err_errno(e, ENOMEM, "cannot set up %u reader%s", rs->n, units_s(rs->n));
 	int r = shards_init(v->shard, &m->engine, &v->division, index, rs->n, e);
 	if (r < 0)
 		return r;
@@ -194,7 +195,7 @@ static int init_all(struct import_readers *rs, struct readerpool *pool, struct e
 	rs->reader = calloc(rs->n, sizeof(*rs->reader));
 	rs->shard = calloc(rs->n, sizeof(*rs->shard));
 	if (!rs->reader || !rs->shard)
-		return err_errno(e, ENOMEM, "cannot set up %u readers", rs->n);
+		return err_errno(e, ENOMEM, "cannot set up %u reader%s", rs->n, units_s(rs->n));
 	int r = 0;
 	for (uint32_t i = 0; i < rs->n && r == 0; i++)
 		r = reader_init(rs, i, e);
@@ -231,7 +232,8 @@ int importreaders_run(struct cprof_importer *m, uint32_t n, struct err *e)
 		log_line(m->config.log, LOG_EXPLAIN, "one thread imports the file: %s", e->what);
 		r = -EAGAIN;
 	} else {
-		log_line(m->config.log, LOG_EXPLAIN, "%u threads import the file", n);
+		log_line(m->config.log, LOG_EXPLAIN, "the file is imported by %u thread%s", n,
+			 units_s(n));
 		r = read_all(&rs, &pool, e);
 	}
 	readerpool_done(&pool);

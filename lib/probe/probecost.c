@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "event/evspec.h"
 #include "symbolize/arch/arch.h"
 #include "symbolize/arch/archprobe.h"
@@ -37,11 +38,11 @@ static void warn(const struct log *log, const char *name, const struct arch_prob
 		log_line(log, LOG_WARN, "event '%s': the kernel must single-step the instruction "
 			 "at %zu of %zu probed place%s: each hit costs the program %s, instead of "
 			 "%s at a nop or push (measured in a virtual machine)", name, n, n_all,
-			 n_all == 1 ? "" : "s", arch->stepped_cost, arch->other_cost);
+			 units_s(n_all), arch->stepped_cost, arch->other_cost);
 	else
 		log_line(log, LOG_WARN, "event '%s': the kernel must single-step the instruction "
 			 "at %zu of %zu probed place%s, which costs the program a second trap at "
-			 "each hit", name, n, n_all, n_all == 1 ? "" : "s");
+			 "each hit", name, n, n_all, units_s(n_all));
 }
 
 void probecost_warn(const struct evspec_list *l, const struct log *log)

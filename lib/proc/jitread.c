@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/foreign.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "symbolize/jit/perfmap.h"
 
 #include <errno.h>
@@ -318,12 +319,13 @@ void jitread_explain(const struct jitread *r, uint32_t pid, size_t n_generations
 			 "names of JIT code of process %u are incomplete: memory limit", pid);
 	if (r->code.n)
 		log_line(log, LOG_EXPLAIN,
-			 "JIT code of process %u: %u functions, %llu of them from "
-			 "'/tmp/perf-%u.map'"
-			 "%s%s%s; %zu generations",
-			 pid, r->code.n, (unsigned long long)r->n_map_entries, r->process.ns_pid,
+			 "JIT code of process %u: %u function%s, %llu of them from "
+			 "'/tmp/perf-%u.map'%s%s%s; %zu generation%s",
+			 pid, r->code.n, units_s(r->code.n),
+			 (unsigned long long)r->n_map_entries, r->process.ns_pid,
 			 r->dump_path ? ", the others from '" : "",
-			 r->dump_path ? r->dump_path : "", r->dump_path ? "'" : "", n_generations);
+			 r->dump_path ? r->dump_path : "", r->dump_path ? "'" : "", n_generations,
+			 units_s(n_generations));
 	else if (r->is_known && r->map_outcome == JITFILE_ABSENT && !r->dump_path)
 		log_line(log, LOG_EXPLAIN,
 			 "JIT code of process %u has no names: it writes neither "

@@ -9,6 +9,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/remotemem.h"
+#include "base/units.h"
 #include "proc/memoryrights.h"
 #include "symbolize/runtime/runtime.h"
 
@@ -235,23 +236,23 @@ void livecode_explain(struct livecode *l, const struct log *log)
 	for (size_t i = 0; i < l->process.n; i++) {
 		const struct livecode_process *p = l->process.v[i];
 		if (p->calls.place.n)
-			log_line(log, LOG_EXPLAIN, "code of %s %s in process %u: %zu addresses "
+			log_line(log, LOG_EXPLAIN, "code of %s %s in process %u: %zu address%s "
 				 "with names", p->runtime->name, p->program.version, p->pid,
-				 p->calls.place.n);
+				 p->calls.place.n, units_word(p->calls.place.n, "", "es"));
 	}
 	if (*l->refused.line)
-		log_line(log, LOG_WARN, "code has no names in %" PRIu64 " samples: %s",
-			 l->stats.n_refused, l->refused.line);
+		log_line(log, LOG_WARN, "code has no names in %" PRIu64 " sample%s: %s",
+			 l->stats.n_refused, units_s(l->stats.n_refused), l->refused.line);
 	const struct livecode_stats s = livecode_stats(l);
 	if (s.n_unknown * UNKNOWN_PART > s.n_addresses)
 		log_line(log, LOG_WARN, "%" PRIu64 " look-ups of code found none, %" PRIu64 " of "
 			 "them because cprof was late: samples in it have addresses (--realtime, "
 			 "or a lower -F)", s.n_unknown, s.n_late);
 	if (s.n_programs)
-		log_line(log, LOG_EXPLAIN, "code read from memory: %" PRIu64 " pieces, %" PRIu64
+		log_line(log, LOG_EXPLAIN, "code read from memory: %" PRIu64 " piece%s, %" PRIu64
 			 " of them in place of others, %" PRIu64 " us after the sample on "
-			 "average; %" PRIu64 " addresses without code, %" PRIu64 " of them too "
-			 "late; %" PRIu64 " us of time", s.n_codes, s.n_replaced,
-			 s.n_codes ? s.lag_ns / s.n_codes / 1000 : 0, s.n_unknown, s.n_late,
-			 s.cost_ns / 1000);
+			 "average; without code: %" PRIu64 ", %" PRIu64 " of them too "
+			 "late; %" PRIu64 " us of time", s.n_codes, units_s(s.n_codes),
+			 s.n_replaced, s.n_codes ? s.lag_ns / s.n_codes / 1000 : 0, s.n_unknown,
+			 s.n_late, s.cost_ns / 1000);
 }

@@ -1,6 +1,7 @@
 #include "proc/refused.h"
 
 #include "base/err.h"
+#include "base/units.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ static size_t print_reason(const struct refused_reason *x, bool is_first, char *
 	char others[40] = "";
 	size_t n = x->pid.n;
 	if (n > 1)
-		snprintf(others, sizeof(others), " and %zu other%s", n - 1, n > 2 ? "s" : "");
+		snprintf(others, sizeof(others), " and %zu other%s", n - 1, units_s(n - 1));
 	int k = snprintf(to, n_bytes, "%sprocess %u%s: %s", is_first ? "" : "; ", x->pid.v[0],
 			 others, *x->text ? x->text : "other reasons");
 	return (size_t)k < n_bytes ? (size_t)k : n_bytes - 1;

@@ -1,6 +1,7 @@
 /* One line each, "key: text", readable for people and scripts. */
 #include "profile/comments.h"
 
+#include "base/units.h"
 #include "profile/losses.h"
 #include "source/source.h"
 
@@ -162,8 +163,9 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_loss
 	const struct cprof_loss *loss;
 	for (size_t i = 0; (loss = cprof_loss(i)); i++)
 		if (loss->in_comments && losses->n[i])
-			say(c, failed, "losses: %llu %s", (unsigned long long)losses->n[i],
-			    loss->words);
+			say(c, failed, "losses: %llu %.*s%s", (unsigned long long)losses->n[i],
+			    units_first_word(losses->n[i], loss->words), loss->words,
+			    loss->words + strcspn(loss->words, " "));
 	if (ev->throttled_ns)
 		say(c, failed, "losses: throttled for %.6f s, summed over threads and CPUs",
 		    (double)ev->throttled_ns / 1e9);
@@ -184,8 +186,8 @@ static void say_user_only(struct comments *c, bool *failed, const struct cprof_s
 static void say_go(struct comments *c, bool *failed, const struct cprof_stats *st)
 {
 	if (st->n_go_labelled)
-		say(c, failed, "Go labels: %llu samples exact, %llu read late, %llu "
-		    "unknown", (unsigned long long)st->n_go_exact,
+		say(c, failed, "Go labels: %llu sample%s exact, %llu read late, %llu "
+		    "unknown", (unsigned long long)st->n_go_exact, units_s(st->n_go_exact),
 		    (unsigned long long)st->n_go_late, (unsigned long long)st->n_go_unknown);
 	if (st->n_go_labelled && st->n_go_late)
 		say(c, failed, "Go labels: of those read late (go::labels=late) up to "
@@ -222,7 +224,8 @@ static void say_functions(struct comments *c, bool *failed, const struct cprof_s
 		    "map", st->functions_of, share_of(st->n_functions_mapped, st));
 	if (st->functions_refused && *st->functions_refused)
 		say(c, failed, "functions of an interpreter are unknown in %" PRIu64
-		    " samples: %s", st->n_functions_refused, st->functions_refused);
+		    " sample%s: %s", st->n_functions_refused, units_s(st->n_functions_refused),
+		    st->functions_refused);
 }
 
 int comments_make(struct comments *c, const struct cprof_config *config,
@@ -240,8 +243,8 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		say(c, &failed, "command: %s", config->command_line);
 	if (config->note)
 		say(c, &failed, "%s", config->note);
-	say(c, &failed, "machine: %s %s, Linux %s, %u CPUs", facts->hostname, facts->arch,
-	    facts->kernel_release, facts->n_cpus);
+	say(c, &failed, "machine: %s %s, Linux %s, %u CPU%s", facts->hostname, facts->arch,
+	    facts->kernel_release, facts->n_cpus, units_s(facts->n_cpus));
 	if (!ev->is_snapshot && st->scope != CPROF_SCOPE_AUTO)
 		say(c, &failed, "scope: %s", comments_scope_name(st->scope));
 	if (st->scope_reason && *st->scope_reason)
@@ -253,9 +256,9 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	if (st->n_readers_max > 1)
 		say(c, &failed, "readers: up to %u threads", st->n_readers_max);
 	if (config->all_processes)
-		say(c, &failed, "target: all processes%s%s; %llu samples of cprof itself",
+		say(c, &failed, "target: all processes%s%s; %llu sample%s of cprof itself",
 		    config->cpus ? ", on the CPUs " : "", config->cpus ? config->cpus : "",
-		    (unsigned long long)st->n_own_samples);
+		    (unsigned long long)st->n_own_samples, units_s(st->n_own_samples));
 	if (ev->count_scale != 0 || (ev->count_unit && *ev->count_unit))
 		say(c, &failed, "unit: each count is %.17g %s",
 		    ev->count_scale != 0 ? ev->count_scale : 1.0,

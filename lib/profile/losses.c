@@ -56,7 +56,7 @@ static const struct row table[] = {
 	{ { "throttled", "times throttled by the kernel: the rate was too high", NULL,
 	    "lower -F, --adaptive",
 	    STRICT, SHOWN, true }, IN_EVENT(n_throttles) },
-	{ { "silent", "events never happened: no file was written for them", NULL, NULL,
+	{ { "silent", "events never happened: no file was written", NULL, NULL,
 	    STRICT, ABSENT, false }, CALLER },
 	{ { "truncated", "stacks truncated: deeper than the stack copy or the kernel's limit",
 	    NULL, "--call-graph dwarf,SIZE, --max-depth, kernel.perf_event_max_stack",

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/units.h"
 #include "engine/gc-files.h"
 #include "engine/gc-threads.h"
 #include "source/record.h"
@@ -107,7 +108,7 @@ static int make_room(struct readers *rs, uint32_t n, struct err *e)
 	rs->shard = calloc(rs->n_room, sizeof(*rs->shard));
 	if (!rs->shard)
 		rs->n_room = 0;
-	return rs->shard ? 0 : err_errno(e, ENOMEM, "cannot set up %u readers", n);
+	return rs->shard ? 0 : err_errno(e, ENOMEM, "cannot set up %u reader%s", n, units_s(n));
 }
 
 /* Each new thread sets up its own shard, and the caller's the first one. */

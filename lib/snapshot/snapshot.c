@@ -27,10 +27,10 @@ static const char *const loss_names[] = {
 static const char *const loss_words[] = {
 	[SNAPSHOT_LOST_ENDED] = "ended or executed another program meanwhile",
 	[SNAPSHOT_LOST_DENIED] = "may not be read",
-	[SNAPSHOT_LOST_MOVING] = "moved each time they were read",
-	[SNAPSHOT_LOST_STARVED] = "were runnable, but got no CPU in time",
-	[SNAPSHOT_LOST_UNANSWERED] = "belong to processes that did not answer",
-	[SNAPSHOT_LOST_LIMIT] = "are beyond the limits of memory, time or number",
+	[SNAPSHOT_LOST_MOVING] = "moved during each reading",
+	[SNAPSHOT_LOST_STARVED] = "runnable, but without a CPU in time",
+	[SNAPSHOT_LOST_UNANSWERED] = "of processes that did not answer",
+	[SNAPSHOT_LOST_LIMIT] = "beyond the limits of memory, time or number",
 };
 
 const char *snapshot_quality_name(enum snapshot_quality q)

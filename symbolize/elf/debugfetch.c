@@ -147,10 +147,9 @@ void debugfetch_close(struct debugfetch *f)
 		return;
 	if (f->n_skipped)
 		log_line(f->log, LOG_WARN,
-			 "debuginfod: %zu files were skipped, because the %u s for all files are "
-			 "used up:%s",
-			 f->n_skipped, (unsigned)(f->budget_ns / 1000000000u),
-			 f->skipped ? f->skipped : "");
+			 "debuginfod: %zu file%s skipped, because the %u s for all files are used "
+			 "up:%s", f->n_skipped, f->n_skipped == 1 ? " was" : "s were",
+			 (unsigned)(f->budget_ns / 1000000000u), f->skipped ? f->skipped : "");
 	f->api.end(f->client);
 	free(f->skipped);
 	free(f);

@@ -83,6 +83,31 @@ def problems():
                     yield "%s:%d: '%s': %s" % (path, number, m.group(0), advice)
 
 
+# What messages count.  A number that may be 1 is followed by "thread%s", and units_s().
+COUNTED = (
+    "addresses|arguments|calls|changes|clients|CPUs|descriptors|errors|events|files|frames|"
+    "functions|goroutines|labels|lines|locations|matches|models|nodes|pieces|processes|profiles|"
+    "readers|readings|records|recordings|rows|runs|samples|seconds|servers|snapshots|stacks|"
+    "switches|tests|threads|times|users|values|waits|warnings")
+PLURAL = re.compile(r"%(?:l|ll|z|h)?[ud] (?:(?:more|other|distinct|further) )?(?:" + COUNTED + r")\b")
+# Limits, which are never 1; parts of another number; and messages about several things.
+NOT_COUNTED_AFTER = re.compile(
+    r"(?:at most|more than|less than|fewer than|up to|within|1 to|has|there are|Merged:|process|\bof) $")
+NOT_COUNTED_BEFORE = re.compile(r",? (?:of at most|more than|have the name|in turns)|: at most|; at most")
+
+
+def plurals():
+    for path in tap.sources(".c", ".h", ".cc", folders=("cmd", "lib", "symbolize", "proto")):
+        text = re.sub(r'"\s*PRI[uid](?:8|16|32|64)\s*"', "u", tap.read(path))
+        text = re.sub(r'"\s*\n\s*"', "", text)
+        for m in PLURAL.finditer(text):
+            if not (NOT_COUNTED_AFTER.search(text[:m.start()]) or
+                    NOT_COUNTED_BEFORE.match(text[m.end():])):
+                yield "%s: '%s': units_s() gives the plural of a number that may be 1" % (
+                    path, m.group(0))
+
+
 if __name__ == "__main__":
+    tap.check(plurals(), "messages say 1 thread, and 2 threads")
     tap.check(problems(), "comments, messages, pages and titles are plain English")
     tap.done()

@@ -37,9 +37,9 @@ same() {
 run "$CPROF" import --threads 0 probe.data
 is "$status" 64 'no thread is too few'
 run "$CPROF" import -v --threads 3 -o probe.pb.gz probe.data
-like err '3 threads import the file' '-v names their number'
+like err 'the file is imported by 3 threads' '-v names their number'
 run "$CPROF" import -v -o probe.pb.gz probe.data
-unlike err 'threads import the file' 'a small file needs no further threads'
+unlike err 'the file is imported by' 'a small file needs no further threads'
 
 recorded threads -e cpu-clock -F 2000 --call-graph dwarf,8192 -- "$PROG/parallel"
 same threads.data 'ten threads with stack copies'
@@ -72,5 +72,5 @@ same cut.data 'the readable part of a damaged file'
 perf record -q -o - -e cpu-clock -g -- "$PROG/spin" 2>perf.log >stream.data
 run sh -c 'cat stream.data | "$CPROF" import -v --threads 4 -o stream.pb.gz -'
 is "$status" 0 'a stream is imported'
-unlike err 'threads import the file' 'by one thread'
+unlike err 'the file is imported by' 'by one thread'
 finish

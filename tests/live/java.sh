@@ -33,7 +33,7 @@ profile 'inlined methods have their callers' j.pb.gz \
 line=$(grep -n 's += i \* i' "$CPROF_SOURCE_ROOT/tests/prog/java/Spin.java" | cut -d: -f1)
 profile 'lines and files are known' j.pb.gz \
 	"any(f == 'Spin.java' and abs(l - $line) <= 1 for f, l in lines('Spin.loop'))"
-like err 'code of HotSpot [0-9]+ in process [0-9]+: [0-9]+ addresses with names' '-v says so'
+like err 'code of HotSpot [0-9]+ in process [0-9]+: [0-9]+ address(es)? with names' '-v says so'
 
 # The innermost function may be in an entry of the interpreter, which has no frame yet.
 record -- java -Xint -cp classes.keep Spin 1

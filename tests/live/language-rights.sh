@@ -39,7 +39,7 @@ for language in $(languages); do
 	let_use "$pid" 300
 	with_perfmon other.pb.gz
 	unnamed other.pb.gz "$language: without the right to read memory"
-	is "$(cat err out | grep -Ec 'in [1-9][0-9]* samples: process [0-9]+: its memory may not be read: it belongs to user 0: run cprof as that user, or grant CAP_SYS_PTRACE$')" 1 \
+	is "$(cat err out | grep -Ec 'in [1-9][0-9]* samples?: process [0-9]+: its memory may not be read: it belongs to user 0: run cprof as that user, or grant CAP_SYS_PTRACE$')" 1 \
 		"$language: one line says in how many samples, why, and what to do"
 	rm -f ./*.pb.gz
 done

@@ -51,7 +51,7 @@ PY
 ends 'snapshot of it alone' 1 snapshot -p "$target"
 like err 'does not answer' 'it says why'
 ends 'snapshot of all processes' 0 snapshot -a
-like out 'threads belong to processes that did not answer' 'it says what is missing'
+like out 'threads? of processes that did not answer' 'it says what is missing'
 ends 'snapshot with stops' 0 snapshot --stop all -p "$target,$other"
 like out '[1-3] were stopped' 'the threads of the other one were stopped'
 

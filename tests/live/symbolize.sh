@@ -63,7 +63,7 @@ profile 'a file with another build id gives no names' wrong.pb.gz \
 cp bare.pb.gz late.pb.gz
 run "$CPROF" symbolize --symbol-timeout 1ns late.pb.gz
 is "$status" 0 '--symbol-timeout: the profile is written in any case'
-like err '^cprof symbolize: [1-9][0-9]* files whose debug information took too long' \
+like err '^cprof symbolize: [1-9][0-9]* files? whose debug information took too long' \
 	'--symbol-timeout: cprof reports the number of files'
 profile '--symbol-timeout: functions of the symbol table without lines' late.pb.gz \
 	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
@@ -160,7 +160,7 @@ profile 'before any is replaced' fleet/1.pb.gz \
 	"not any(l.lines for l in p.locations.values() if l.mapping and l.mapping.file.endswith('/inlines'))"
 run "$CPROF" symbolize --files-from list.keep --skip-bad
 is "$status" 0 'symbolize --skip-bad'
-like err '1 of 6 profiles are left as they were' 'it is counted'
+like err '1 of 6 profiles is left unchanged' 'it is counted'
 is "$(cat fleet/2.pb.gz)" 'not a profile' 'it is left as it was'
 profile 'the others are named' fleet/1.pb.gz "path('innermost', 'middle', 'outermost', 'main') > 0.3"
 # What one profile has of a file is not true of the others.

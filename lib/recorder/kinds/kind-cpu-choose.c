@@ -458,6 +458,6 @@ void kind_cpu_log_scope(const struct kind_session *k)
 	};
 	const struct kind_cpu *c = k->state;
 	const char *but = k->scope == CPROF_SCOPE_TASK && !c->may_change ?
-			  "; threads that live for less than a sampling period go unseen" : "";
+			  "; threads that live for less than one sampling period are not seen" : "";
 	log_line(k->log, LOG_EXPLAIN, "scope: %s, %s%s", name[k->scope], k->scope_reason, but);
 }

@@ -157,8 +157,9 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 		err_hint(e, "the target may not do what it counts; a raw event or a virtual "
 			    "machine's PMU may also open and never count: see 'cprof list'");
 	} else if (ev->period && ev->counted < ev->period) {
-		err_set(e, ENODATA, "there is no sample of '%s': it happened %llu times, and the "
+		err_set(e, ENODATA, "there is no sample of '%s': it happened %llu time%s, and the "
 			"period is %llu", ev->name, (unsigned long long)ev->counted,
+			units_s(ev->counted),
 			(unsigned long long)ev->period);
 		err_hint(e, "record longer, or use a smaller period (-c)");
 	} else if (!ev->counted_target) {

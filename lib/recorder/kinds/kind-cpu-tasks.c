@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "engine/engine.h"
 #include "recorder/kinds/kind-cpu.h"
 #include "snapshot/gowaits.h"
@@ -241,8 +242,9 @@ void kind_cpu_tasks_ended(struct kind_session *k)
 	if (!x || !x->n_readings)
 		return;
 	double apart_ms = (double)x->apart_ns / (double)x->n_readings / 1e6;
-	remark(k, "block: %llu readings of goroutines, %.1f ms apart on average and %.0f ms at "
-	       "most", (unsigned long long)x->n_readings, apart_ms, (double)x->longest_ns / 1e6);
+	remark(k, "block: %llu reading%s of goroutines, %.1f ms apart on average and %.0f ms at "
+	       "most", (unsigned long long)x->n_readings, units_s(x->n_readings), apart_ms,
+	       (double)x->longest_ns / 1e6);
 	if (x->apart_ns > x->n_readings * LATE_NS)
 		log_line(k->log, LOG_WARN, "block: goroutines were read every %.0f ms only, so "
 			 "shorter waits are estimates of few readings", apart_ms);

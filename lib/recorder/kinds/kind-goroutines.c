@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/units.h"
 #include "engine/engine.h"
 #include "profile/export.h"
 #include "recorder/kinds/snapshotkind.h"
@@ -92,13 +93,15 @@ static int take_targets(struct kind_session *k, struct engine *g, struct err *e)
 static void describe(struct kind_session *k)
 {
 	const struct kind_goroutines *s = k->state;
-	snapshotkind_describe(k, &s->snapshot, "goroutines");
+	snapshotkind_describe(k, &s->snapshot, "goroutine");
 	if (s->goroutines.n_runtime)
-		snapshotkind_remark(k, "snapshot: %llu goroutines of the runtime are not shown",
-				    (unsigned long long)s->goroutines.n_runtime);
+		snapshotkind_remark(k, "snapshot: %llu goroutine%s of the runtime not shown",
+				    (unsigned long long)s->goroutines.n_runtime,
+				    units_s(s->goroutines.n_runtime));
 	if (s->goroutines.n_bad_labels)
-		snapshotkind_remark(k, "snapshot: the labels of %llu goroutines could not be read",
-				    (unsigned long long)s->goroutines.n_bad_labels);
+		snapshotkind_remark(k, "snapshot: the labels of %llu goroutine%s could not be "
+				    "read", (unsigned long long)s->goroutines.n_bad_labels,
+				    units_s(s->goroutines.n_bad_labels));
 }
 
 static int take(struct kind_session *k, struct engine *g, struct err *e)

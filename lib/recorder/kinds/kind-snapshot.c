@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/rights.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cprof.h"
 #include "engine/engine.h"
@@ -102,7 +103,7 @@ static int list_targets(const struct kind_session *k, struct kind_snapshot *s, s
 static void describe(struct kind_session *k, const struct kind_snapshot *state)
 {
 	const struct snapshot *s = &state->snapshot;
-	snapshotkind_describe(k, s, "threads");
+	snapshotkind_describe(k, s, "thread");
 	if (state->n_taken > 1)
 		snapshotkind_remark(k, "snapshots: %llu in %.3f s, the longest of %.3f ms; the "
 				    "other lines are about the last one",
@@ -110,11 +111,12 @@ static void describe(struct kind_session *k, const struct kind_snapshot *state)
 				    (double)(s->to_ns - state->from_ns) / 1e9,
 				    (double)state->longest_ns / 1e6);
 	if (s->n_functions)
-		snapshotkind_remark(k, "snapshot: functions of %llu threads",
-				    (unsigned long long)s->n_functions);
+		snapshotkind_remark(k, "snapshot: functions of %llu thread%s",
+				    (unsigned long long)s->n_functions, units_s(s->n_functions));
 	if (s->n_no_functions)
-		snapshotkind_remark(k, "snapshot: unknown functions of %llu threads",
-				    (unsigned long long)s->n_no_functions);
+		snapshotkind_remark(k, "snapshot: unknown functions of %llu thread%s",
+				    (unsigned long long)s->n_no_functions,
+				    units_s(s->n_no_functions));
 	if (*s->functions_of)
 		snapshotkind_remark(k, "snapshot: functions of %s", s->functions_of);
 }

@@ -6,6 +6,7 @@
 #include "recorder/kinds/snapshotkind.h"
 
 #include "base/err.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "recorder/machine.h"
 #include "snapshot/snapshot.h"
@@ -77,32 +78,37 @@ void snapshotkind_remark(struct kind_session *k, const char *format, ...)
 void snapshotkind_describe(struct kind_session *k, const struct snapshot *s, const char *what)
 {
 	forget_remarks(k);
-	snapshotkind_remark(k, "snapshot: %zu %s, read within %.3f ms", s->entries.n, what,
-			    (double)(s->to_ns - s->from_ns) / 1e6);
+	snapshotkind_remark(k, "snapshot: %zu %s%s, read within %.3f ms", s->entries.n, what,
+			    units_s(s->entries.n), (double)(s->to_ns - s->from_ns) / 1e6);
 	for (unsigned i = 0; i < SNAPSHOT_N_QUALITIES; i++)
 		if (s->n_of[i])
-			snapshotkind_remark(k, "snapshot: %llu %s %s",
+			snapshotkind_remark(k, "snapshot: %llu %s%s %s",
 					    (unsigned long long)s->n_of[i], what,
+					    units_s(s->n_of[i]),
 					    snapshot_quality_name((enum snapshot_quality)i));
 	if (s->n_short)
-		snapshotkind_remark(k, "snapshot: %llu more %s have not been waiting for %.3f s",
-				    (unsigned long long)s->n_short, what,
+		snapshotkind_remark(k, "snapshot: %llu more %s%s not waiting for %.3f s yet",
+				    (unsigned long long)s->n_short, what, units_s(s->n_short),
 				    (double)s->min_wait_ns / 1e9);
 	for (unsigned i = 0; i < SNAPSHOT_N_LOSSES; i++)
 		if (s->n_lost[i])
-			snapshotkind_remark(k, "losses: %llu %s %s",
+			snapshotkind_remark(k, "losses: %llu %s%s %s",
 					    (unsigned long long)s->n_lost[i], what,
+					    units_s(s->n_lost[i]),
 					    snapshot_loss_words((enum snapshot_loss)i));
 	if (s->n_not_stopped && s->tracer)
-		snapshotkind_remark(k, "snapshot: %llu threads could not be stopped: process %u "
+		snapshotkind_remark(k, "snapshot: %llu thread%s could not be stopped: process %u "
 				    "'%s' traces them", (unsigned long long)s->n_not_stopped,
+				    units_s(s->n_not_stopped),
 				    s->tracer, s->tracer_name);
 	else if (s->n_not_stopped)
-		snapshotkind_remark(k, "snapshot: %llu threads did not stop in time",
-				    (unsigned long long)s->n_not_stopped);
+		snapshotkind_remark(k, "snapshot: %llu thread%s did not stop in time",
+				    (unsigned long long)s->n_not_stopped,
+				    units_s(s->n_not_stopped));
 	if (s->n_stopped)
-		snapshotkind_remark(k, "snapshot: %llu threads were stopped, the longest for "
+		snapshotkind_remark(k, "snapshot: %llu thread%s %s stopped, the longest for "
 				    "%.3f ms", (unsigned long long)s->n_stopped,
+				    units_s(s->n_stopped), units_word(s->n_stopped, "was", "were"),
 				    (double)s->stopped_ns / 1e6);
 	else
 		snapshotkind_remark(k, "snapshot: no thread was stopped");

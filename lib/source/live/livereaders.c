@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -176,7 +177,7 @@ static int set_readers(struct source *s, uint32_t n, struct err *e)
 		r = grows ? divide_grow(&l->divide, n) : begin_anew(l, n);
 	if (r < 0) {
 		next_done(&next);
-		return err_errno(e, ENOMEM, "cannot set up %u readers", n);
+		return err_errno(e, ENOMEM, "cannot set up %u reader%s", n, units_s(n));
 	}
 	use_next(l, &next);
 	return 0;

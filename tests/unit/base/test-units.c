@@ -119,11 +119,26 @@ static void test_texts(void)
 	       "the buffer is returned");
 }
 
+static void test_plurals(void)
+{
+	tap_str(units_s(0), "s", "0 samples");
+	tap_str(units_s(1), "", "1 sample");
+	tap_str(units_s(2), "s", "2 samples");
+	tap_str(units_word(1, "is", "are"), "is", "one is");
+	tap_str(units_word(0, "is", "are"), "are", "none are");
+	tap_ok(units_first_word(1, "samples lost") == 6, "1 sample lost");
+	tap_ok(units_first_word(2, "samples lost") == 7, "2 samples lost");
+	tap_ok(units_first_word(1, "processes whose") == 7, "1 process whose");
+	tap_ok(units_first_word(1, "files") == 4, "1 file");
+	tap_ok(units_first_word(1, "of them") == 2 && units_first_word(1, "") == 0, "no plural");
+}
+
 int main(void)
 {
 	CHECK("duration", units_parse_duration, durations);
 	CHECK("size", units_parse_size, sizes);
 	CHECK("number", units_parse_u64, numbers);
 	test_texts();
+	test_plurals();
 	return tap_done();
 }

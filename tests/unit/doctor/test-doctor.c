@@ -105,7 +105,7 @@ static void rights(void)
 	   "option: record user code only (--user, or ':u' after the event)\n"
 	   "capability: sudo setcap cap_perfmon+ep /opt/cprof\n"
 	   "sysctl: sudo sysctl kernel.perf_event_paranoid=1");
-	is("whole-cpus", CPROF_FINDING_LIMITED, "less than a period go unseen",
+	is("whole-cpus", CPROF_FINDING_LIMITED, "less than a period are not seen",
 	   "option: record processes of your own (--scope task)\n"
 	   "capability: sudo setcap cap_perfmon+ep /opt/cprof\n"
 	   "sysctl: sudo sysctl kernel.perf_event_paranoid=0");

@@ -218,7 +218,7 @@ static void test_symbols(void)
 	x.loc[1].n_lines = 0;
 	ERROR(FLAGS, "has_functions is set");
 	x.map[0].has_inline_frames = false;
-	WARNING(FLAGS, "has_inline_frames is not set, but 1 locations");
+	WARNING(FLAGS, "has_inline_frames is not set, but 1 location has");
 	x.map[1].has_inline_frames = true;
 	x.map[1].has_functions = false;
 	x.loc[1].n_lines = 0;
