@@ -20,13 +20,21 @@
 /* A time counted in ticks (USER_HZ) is only as exact as that number of samples. */
 #define TICK_NS 10000000u
 
-static bool is_gap(const struct summary *s, double percent, const struct cprof_event_stats *ev)
+/* Whether more is missing than n_errors standard errors of the samples. */
+static bool is_beyond(const struct summary *s, double percent, const struct cprof_event_stats *ev,
+		      int n_errors)
 {
 	double gap = fabs(percent - 100);
 	uint64_t n_ticks = ev->value / TICK_NS;
 	uint64_t n = s->used_by_ticks && n_ticks < ev->n_samples ? n_ticks : ev->n_samples;
 	double n_expected = percent > 0 ? (double)n * 100 / percent : 0;
-	return percent >= 0 && gap > GAP_MIN_PERCENT && gap > 300 / sqrt(n_expected + 1);
+	return percent >= 0 && gap > GAP_MIN_PERCENT &&
+	       gap > n_errors * 100 / sqrt(n_expected + 1);
+}
+
+static bool is_gap(const struct summary *s, double percent, const struct cprof_event_stats *ev)
+{
+	return is_beyond(s, percent, ev, 3);
 }
 
 static void collect_losses(const struct summary *s, struct cprof_losses *ret)
@@ -154,20 +162,21 @@ static void print_unseen(const struct summary *s, FILE *to, const struct cprof_s
 	    ev->value >= st->cpu_used_ns)
 		return;
 	double percent = 100 * (double)ev->value / (double)st->cpu_used_ns;
-	if (!is_gap(s, percent, ev))
+	bool is_sure = is_gap(s, percent, ev);
+	if (!is_beyond(s, percent, ev, 1))
 		return;
 	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
-	bool has_short_threads = st->scope == CPROF_SCOPE_TASK &&
+	bool has_short_threads = is_sure && st->scope == CPROF_SCOPE_TASK &&
 		(double)st->n_born * (double)period_ns >
 		(double)st->cpu_used_ns * GAP_MIN_PERCENT / 100;
 	const char *where = has_unrecorded(s) ?
 		"was spent in the kernel, or in\n  programs that the kernel lets no user record" :
 		has_short_threads ?
-		"was spent in the kernel, or in\n  threads that live for less than a sampling "
-		"period, which go unseen with --scope task" :
+		"was spent in the kernel, or in\n  threads that live for less than one sampling "
+		"period, which --scope task does not see" :
 		"was spent in the\n  kernel and is not in the profile";
-	fprintf(to, "  the target used %s of CPU time in total: %s (%.0f %%) %s\n",
-		units_duration_text(st->cpu_used_ns, used),
+	fprintf(to, "  the target used %s of CPU time in total: %s%s (%.0f %%) %s\n",
+		units_duration_text(st->cpu_used_ns, used), is_sure ? "" : "about ",
 		units_duration_text(st->cpu_used_ns - ev->value, unseen), 100 - percent, where);
 }
 

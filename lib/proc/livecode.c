@@ -24,7 +24,7 @@
 #define STEP_NS_MAX 1000000000u         /* after the last sample */
 #define RETRY_NS 20000000u
 #define RETRIES_MAX 6u
-#define UNKNOWN_PART 20u                /* of the addresses: reported if more are unknown */
+#define LATE_PART 20u                   /* of the addresses: reported if more were read too late */
 
 static long read_memory(void *ctx, const struct iovec *local, size_t n_local,
 			const struct iovec *remote, size_t n_remote)
@@ -244,10 +244,10 @@ void livecode_explain(struct livecode *l, const struct log *log)
 		log_line(log, LOG_WARN, "code has no names in %" PRIu64 " sample%s: %s",
 			 l->stats.n_refused, units_s(l->stats.n_refused), l->refused.line);
 	const struct livecode_stats s = livecode_stats(l);
-	if (s.n_unknown * UNKNOWN_PART > s.n_addresses)
-		log_line(log, LOG_WARN, "%" PRIu64 " look-ups of code found none, %" PRIu64 " of "
-			 "them because cprof was late: samples in it have addresses (--realtime, "
-			 "or a lower -F)", s.n_unknown, s.n_late);
+	if (s.n_late * LATE_PART > s.n_addresses)
+		log_line(log, LOG_WARN, "%" PRIu64 " of %" PRIu64 " look-ups of JIT code came "
+			 "too late to name it (--realtime, or a lower -F)", s.n_late,
+			 s.n_addresses + s.n_unknown);
 	if (s.n_programs)
 		log_line(log, LOG_EXPLAIN, "code read from memory: %" PRIu64 " piece%s, %" PRIu64
 			 " of them in place of others, %" PRIu64 " us after the sample on "
