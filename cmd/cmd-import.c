@@ -77,7 +77,7 @@ static const struct argp_option options[] = {
 	{ "labels", OPT_LABELS, "LIST", 0,
 	  "Built-in labels: {import-labels}", 2 },
 	TIMELINEOPT_ROW(2),
-	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
+	{ "quiet", 'q', NULL, 0, "Print only errors and large losses", 2 },
 	{ "verbose", 'v', NULL, 0, "Explain what was read and which files were used", 2 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 2 },
 
@@ -242,7 +242,9 @@ static int summarize(const struct import *m, const struct err *damage)
 		.no_symbols = m->config.naming.no_symbols,
 		.damage = damage->code ? damage->what : NULL,
 	};
-	if (!m->quiet)
+	if (m->quiet)
+		importsummary_print_quiet(&s, stderr);
+	else
 		importsummary_print(&s, stderr);
 	if (!m->json)
 		return 0;

@@ -76,6 +76,8 @@ static int summarize(struct recording *rec)
 	if (!rec->opts.quiet) {
 		summary_print(&s, stderr);
 		show_hottest(rec);
+	} else {
+		summary_print_quiet(&s, rec->opts.strict, stderr);
 	}
 	if (rec->opts.json) {
 		summary_print_json(&s, stdout);
@@ -114,7 +116,7 @@ static int open_files(struct recording *rec, struct err *e)
 	char stamp[ROTATE_STAMP_MAX];
 	rec->parts.output = o->output;
 	rec->parts.mode = rec->files.mode = o->mode;
-	rec->parts.quiet = rec->files.quiet = o->quiet;
+	rec->parts.quiet = o->quiet;
 	rec->parts.max_kept = o->part.max_files;
 	rec->parts.json = o->json;
 	rec->parts.strict = o->strict;
@@ -155,7 +157,6 @@ static int write_files(struct recording *rec, struct err *e)
 	bool stamped = rec->opts.part.rotate.kind != ROTATE_NEVER;
 	char stamp[ROTATE_STAMP_MAX];
 	if (stamped) {
-		f->quiet = rec->opts.quiet;
 		f->is_part = rec->parts.n_written;
 		partwriter_stamp(&rec->parts, rec->recorder, stamp);
 		signals_hold();  /* a file that is being opened could not be removed */

@@ -82,7 +82,7 @@ static int write_part(const struct partwriter *p, struct cprof_recorder *recorde
 {
 	struct err e = { 0 };
 	CLEANUP(recordfiles_done) struct recordfiles f = {
-		.quiet = p->quiet, .is_part = true, .mode = p->mode,
+		.is_part = true, .mode = p->mode,
 	};
 	int r = recordfiles_open(&f, recorder, p->output, stamp, &e);
 	if (r < 0)

@@ -44,7 +44,7 @@ static void print_problem(const struct recordfiles *f, const struct err *why, bo
 		return;
 	if (!silent) {
 		cmd_fail("record", why);
-	} else if (!f->quiet) {
+	} else {
 		struct err warning = *why;
 		snprintf(warning.what, sizeof(warning.what),
 			 "warning: %.900s, so no file is written for it", why->what);

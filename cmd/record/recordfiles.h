@@ -19,7 +19,6 @@ struct recordfiles {
 	struct summary_file *file;     /* per event: what was written */
 	size_t n_events, n_written;
 	struct filemode mode;          /* --mode */
-	bool quiet;                    /* no warnings about events that did not happen */
 	bool is_part;                  /* no message about events without samples at all */
 };
 

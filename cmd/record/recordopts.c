@@ -64,7 +64,7 @@ static const struct argp_option options[] = {
 	{ "go-goroutines", OPT_GO_GOROUTINES, NULL, 0,
 	  "Label samples of Go programs with the number of their goroutine", 4 },
 	{ "strict", OPT_STRICT, NULL, 0, "Exit with status 2 if anything was lost", 4 },
-	{ "quiet", 'q', NULL, 0, "Print errors only", 4 },
+	{ "quiet", 'q', NULL, 0, "Print only errors and large losses", 4 },
 	{ "verbose", 'v', NULL, 0, "Explain what was opened, chosen and found", 4 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 4 },
 

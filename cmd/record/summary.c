@@ -64,6 +64,13 @@ bool summary_has_losses(const struct summary *s)
 	return false;
 }
 
+void summary_print_quiet(const struct summary *s, bool any, FILE *to)
+{
+	struct cprof_losses losses;
+	collect_losses(s, &losses);
+	summaryparts_losses_quiet(&losses, SUMMARYPARTS_RECORD, any, to);
+}
+
 /* ---- for people -------------------------------------------------------------------- */
 
 static const char *scope_name(enum cprof_scope scope)

@@ -39,6 +39,9 @@ double summary_own_cpu_s(void);
 bool summary_has_losses(const struct summary *s);
 
 void summary_print(const struct summary *s, FILE *to);
+
+/* With -q: only losses that affect more than 5 % of the samples, or any. */
+void summary_print_quiet(const struct summary *s, bool any, FILE *to);
 void summary_print_json(const struct summary *s, FILE *to);
 
 #endif

@@ -35,6 +35,12 @@ is "$(json '[x["problem"] for x in s["events"]]')" \
 	'one of two events did not happen: --json reports it'
 run "$CPROF" record --strict -q -e cpu-clock,alignment-faults -o strict.pb.gz -- "$PROG/spin" 3 300
 is "$status" 2 'one of two events did not happen: status 2 with --strict'
+like err "warning: event 'alignment-faults' never happened" '-q prints the warning, too'
+run "$CPROF" record -q -e cpu-clock -o quiet.pb.gz -- "$PROG/spin" 3 100
+is "$(cat err)" '' '-q: nothing lost, no text'
+run "$CPROF" record -q --max-depth 2 -e cpu-clock -o quiet.pb.gz -- "$PROG/spin" 3 100
+like err '^cprof record: warning: [0-9]+ stacks truncated' '-q prints large losses'
+is "$(wc -l <err)" 1 'and nothing else'
 run "$CPROF" record -e alignment-faults -o alone.pb.gz -- "$PROG/spin" 3 50
 is "$status" 0 'the only event did not happen: the status is that of the command'
 like err "event 'alignment-faults' never happened" \
