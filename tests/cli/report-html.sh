@@ -83,6 +83,12 @@ page '--diff: the page has both sides' out.html 'b"cpu.pb.gz" in d and b"base.pb
 check '--svg: the picture is valid XML' \
 	"$PYTHON" -c 'import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])' out.svg
 like out.svg '20\.83% of all' '--diff: the picture shows the change'
+"$PYTHON" "$CPROF_SOURCE_ROOT/tests/browser/profiles.py" waits in.keep || exit 99
+run "$CPROF" report --svg waits.svg in.keep/wall.pb.gz
+for kind in u l k; do
+	like waits.svg "rect class=\"$kind" "--svg: kinds of code have their colours: $kind"
+done
+rm -f waits.svg
 run "$CPROF" report --svg hostile.svg in.keep/hostile.pb.gz
 check '--svg: with hostile names the picture has only its own elements' \
 	"$PYTHON" -c 'import xml.dom.minidom, sys

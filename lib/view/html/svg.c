@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -153,6 +154,13 @@ static double change_of(const struct drawing *d, const struct box *b)
 	return all > 0 ? (now - before) / all : 0;
 }
 
+static bool is_library(const char *module)
+{
+	const char *name = path_base_name(module), *so = strstr(name, ".so");
+	return (so && (!so[3] || so[3] == '.')) || strcmp(name, "[vdso]") == 0;
+}
+
+/* Kinds of code have the colours of the page. */
 static const char *class_of(const struct drawing *d, const struct box *b)
 {
 	static const char *const grown[] = { "g0", "g1", "g2", "g3" };
@@ -170,9 +178,12 @@ static const char *class_of(const struct drawing *d, const struct box *b)
 	if (strncmp(row->module, "[kernel", 7) == 0 || (ko && (!ko[3] || ko[3] == '.')))
 		return "k";
 	static const char *const user[] = { "u0", "u1", "u2", "u3" };
+	static const char *const library[] = { "l0", "l1", "l2", "l3" };
 	unsigned sum = 0;
 	for (const char *p = row->name; *p; p++)
 		sum = sum * 31 + (unsigned char)*p;
+	if (is_library(row->module))
+		return library[(sum >> 4) % 4];
 	return n->is_inlined ? "i" : user[(sum >> 4) % 4];
 }
 
@@ -210,6 +221,7 @@ static const char style[] =
 	".n{font:12px system-ui,'DejaVu Sans',sans-serif;fill:#6b665e}"
 	"g:hover rect{stroke:#1f1d1a;stroke-width:1}"
 	".all{fill:#e4e0d8}.u0{fill:#f2bf86}.u1{fill:#efb272}.u2{fill:#f4cb98}.u3{fill:#ecab7b}"
+	".l0{fill:#e3dc9a}.l1{fill:#dcd48b}.l2{fill:#e9e3ad}.l3{fill:#d8d294}"
 	".k{fill:#9dbbd8}.i{fill:#f6e3bd}"
 	".g0{fill:#e4e0d8}.g1{fill:#f6cfc3}.g2{fill:#ec9f8b}.g3{fill:#dd6e57}"
 	".s1{fill:#c9dbee}.s2{fill:#97bde0}.s3{fill:#5f97cc}"
