@@ -27,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,7 +36,7 @@
 
 struct foreign {
 	struct fstype_cache types;
-	struct helper_cost cost, folder_cost;  /* of foreign_open; of foreign_check_folder */
+	struct helper_cost cost;
 };
 
 struct foreign *foreign_new(void)
@@ -47,10 +46,8 @@ struct foreign *foreign_new(void)
 
 void foreign_free(struct foreign *f)
 {
-	if (f) {
+	if (f)
 		helper_reap(&f->cost);
-		helper_reap(&f->folder_cost);
-	}
 	free(f);
 }
 
@@ -282,32 +279,11 @@ static bool is_remote(struct foreign *f, const char *folder)
 	return r == -EREMOTE;
 }
 
-/* In the helper.  statfs(2) is never answered from what the kernel remembers. */
-static int run_check(void *ctx, void *answer, int copy_fd, uint64_t n_bytes_max)
-{
-	char path[PATH_BYTES];
-	struct statfs st;
-	int r;
-	memcpy(path, ctx, strlen(ctx) + 1);
-	do
-		r = statfs(path, &st) < 0 ? errno : 0;
-	while (r == ENOENT && go_up(path));
-	*(int *)answer = r;
-	return -1;
-}
-
 int foreign_check_folder(struct foreign *f, const char *folder)
 {
-	const struct helper_job job = { .run = run_check, .ctx = (void *)folder,
-					.keep = { -1, -1 }, .n_answer_bytes = sizeof(int) };
-	CLEANUP_CLOSE int fd = -1, copy = -1;
-	int answer;
 	if (strlen(folder) >= PATH_BYTES)
 		return -ENAMETOOLONG;
-	if (!is_remote(f, folder))
-		return 0;
-	int r = helper_ask(f ? &f->folder_cost : NULL, &job, &answer, &fd, &copy);
-	return r == -ETIMEDOUT ? r : 0;
+	return is_remote(f, folder) ? -EREMOTE : 0;
 }
 
 int foreign_identify(const struct foreign_want *w, uint64_t *ret_device, uint64_t *ret_inode)

@@ -57,9 +57,9 @@ int foreign_open_path(struct foreign *f, const struct foreign_want *want, int pa
 int foreign_open_folder(struct foreign *f, const struct foreign_want *want);
 
 /*
- * Does the file system of a folder of our own (a cache in a home directory on NFS) answer?  0 also
- * if neither the folder nor one above it exists.  -ETIMEDOUT: no answer within a second, or there
- * were two such waits before.  A server that dies after the answer still keeps callers waiting.
+ * Can a folder of our own, such as a cache, be used without waiting for a server or a daemon?  0
+ * also if neither the folder nor one above it exists.  -EREMOTE: it cannot, as in a home directory
+ * on NFS; no answer now would mean that there is one a moment later.
  */
 int foreign_check_folder(struct foreign *f, const char *path);
 

@@ -28,7 +28,7 @@ int host_open(struct host *h, const char *root, const char *proc, const char *sy
 	      struct err *e);
 void host_close(struct host *h);
 
-/* The folder of a cache, or NULL if its file system does not answer (foreign_check_folder).  dir
+/* The folder of a cache, or NULL if it is on NFS, FUSE or the like (foreign_check_folder).  dir
  * may be NULL. */
 const char *host_cache_dir(const struct host *h, const char *dir);
 

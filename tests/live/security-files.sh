@@ -271,6 +271,14 @@ if mount_fs "$PROG/spin" slow; then
 		"$CPROF" record -q -o p.pb.gz -- "$PROG/spin" 3 200
 	is "$status" 0 'the recording succeeds'
 	profile 'with names' p.pb.gz 'cum("main") > 0'
+	unstick
+	mount_fs "$PROG/spin" dies
+	in_time 'a cache there, whose server dies after an answer' env XDG_CACHE_HOME="$T/fs/cache" \
+		"$CPROF" record -q -o p.pb.gz -- "$PROG/spin" 3 200
+	is "$status" 0 'that recording succeeds, too'
+	unstick
+	mount_fs "$PROG/spin"
+	kill -STOP "$stuck_pid"
 	for signal in INT TERM; do
 		env --default-signal=INT,TERM XDG_CACHE_HOME="$T/fs/cache" \
 			"$CPROF" record -q -o p.pb.gz -- "$PROG/spin" 3 100000 >out 2>err &

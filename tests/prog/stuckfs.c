@@ -7,6 +7,7 @@
  * stuckfs FOLDER FILE direct: the first opening of the file is cached, and later ones are not:
  * mmap(2) of those writes back what the first has changed.
  * stuckfs FOLDER FILE cut: the file is truncated to its half by the first read of the other half.
+ * stuckfs FOLDER FILE dies: it gets stuck when it has answered statfs(2) for the first time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 #define FILE_ID 2
 #define PAGE 4096u
 
-enum kind { PLAIN, SLOW, DIRECT, CUT };
+enum kind { PLAIN, SLOW, DIRECT, CUT, DIES };
 
 static volatile sig_atomic_t is_stuck;
 
@@ -130,6 +131,8 @@ static void serve(int fd, const char *request, const char *bytes, uint64_t n_byt
 	case FUSE_STATFS: {
 		struct fuse_statfs_out out = { .st = { .bsize = PAGE, .namelen = 255 } };
 		answer(fd, in, 0, &out, sizeof(out));
+		if (kind == DIES)
+			get_stuck(0);
 		return;
 	}
 	case FUSE_FORGET:
@@ -167,7 +170,8 @@ int main(int argc, char **argv)
 		return 64;
 	folder = argv[1];
 	enum kind kind = argc < 4 ? PLAIN : strcmp(argv[3], "slow") == 0 ? SLOW
-			 : strcmp(argv[3], "direct") == 0 ? DIRECT : CUT;
+			 : strcmp(argv[3], "direct") == 0 ? DIRECT
+			 : strcmp(argv[3], "dies") == 0 ? DIES : CUT;
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
 		perror("stuckfs: /dev/fuse");

@@ -130,9 +130,9 @@ static void test_check(void)
 {
 	char path[300], too_long[5000];
 	snprintf(path, sizeof(path), "%s/c", dir);
-	tap_int(foreign_check_folder(state, path), 0, "a folder on this machine answers");
+	tap_int(foreign_check_folder(state, path), 0, "a folder on this machine can be used");
 	snprintf(path, sizeof(path), "%s/none/none", dir);
-	tap_int(foreign_check_folder(state, path), 0, "so does that of a folder to come");
+	tap_int(foreign_check_folder(state, path), 0, "so can a folder to come");
 	memset(too_long, 'x', sizeof(too_long) - 1);
 	too_long[sizeof(too_long) - 1] = '\0';
 	tap_int(foreign_check_folder(state, too_long), -ENAMETOOLONG, "a path that is too long");
