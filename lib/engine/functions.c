@@ -174,7 +174,7 @@ static enum interp_quality place(struct functions *f, const struct functions_see
 	struct stack_regs_walk walk;
 	const struct interp_samples_native native = {
 		.walk = &walk, .is_loop = f->is_loop.v, .is_whole = w->is_whole,
-		.tid = r->tid, .time_ns = r->time_ns,
+		.bias = s->program.code->bias, .tid = r->tid, .time_ns = r->time_ns,
 	};
 	if (!stack_regs_begin(&walk, &f->rules, &w->user, &p->space, r, w->cut_frame,
 			      w->n_cut_frames))

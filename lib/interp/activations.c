@@ -10,11 +10,11 @@ void activations_done(struct activations *a)
 	VEC_FREE(&a->v);
 }
 
-static bool add_activation(struct activations *a, const struct stack_regs_walk *w)
+static bool add_activation(struct activations *a, const struct stack_regs_walk *w, uint64_t bias)
 {
 	const struct unwind_frame *f = &w->frame[w->i];
 	struct activation one = {
-		.pc = f->pc, .regs = w->regs,
+		.pc = f->pc - bias, .regs = w->regs,
 		.cfa = w->i + 1 < w->n ? w->frame[w->i + 1].sp : 0,
 		.caller_pc = w->i + 1 < w->n ? w->frame[w->i + 1].pc : 0,
 	};
@@ -23,7 +23,7 @@ static bool add_activation(struct activations *a, const struct stack_regs_walk *
 }
 
 bool activations_find(struct activations *a, const struct stack_regs_walk *walk,
-		      const bool *is_loop)
+		      const bool *is_loop, uint64_t bias)
 {
 	uint32_t n = walk->n;
 	a->v.n = 0;
@@ -31,7 +31,7 @@ bool activations_find(struct activations *a, const struct stack_regs_walk *walk,
 	while (n > 0 && !is_loop[n - 1])
 		n--;
 	for (uint32_t i = 0; i < n; i++) {
-		if (is_loop[i] && !add_activation(a, &a->walk))
+		if (is_loop[i] && !add_activation(a, &a->walk, bias))
 			return false;
 		if (i + 1 < n)
 			stack_regs_next(&a->walk);

@@ -19,7 +19,7 @@
 #define ACTIVATION_NO_PLACE UINT32_MAX
 
 struct activation {
-	uint64_t pc;                    /* in the loop */
+	uint64_t pc;                    /* in the loop: an address of the file */
 	uint64_t cfa;                   /* 0: unknown */
 	uint64_t caller_pc;             /* to which it returns; 0: unknown */
 	struct unwind_regs regs;        /* those that are known */
@@ -32,10 +32,10 @@ struct activations {
 };
 void activations_done(struct activations *a);
 
-/* Finds them: is_loop says of each of the walk's frames whether it is one, innermost first.  False:
- * no memory. */
+/* Finds them: is_loop says of each of the walk's frames whether it is one, innermost first.  bias:
+ * address in the process = address of the file + bias.  False: no memory. */
 bool activations_find(struct activations *a, const struct stack_regs_walk *walk,
-		      const bool *is_loop);
+		      const bool *is_loop, uint64_t bias);
 
 /* What is in a place; false: it is unknown. */
 static inline bool activations_value(const struct activations *a, const struct activation *one,

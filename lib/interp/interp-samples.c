@@ -365,7 +365,7 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 {
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = true;
-	if (!activations_find(&s->activations, n->walk, n->is_loop) || !s->activations.v.n)
+	if (!activations_find(&s->activations, n->walk, n->is_loop, n->bias) || !s->activations.v.n)
 		return INTERP_QUALITY_UNKNOWN;
 	const struct interp_reading *read =
 		interp_readings_of(&s->readings, r, &s->chains, n->tid);

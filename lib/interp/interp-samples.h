@@ -51,6 +51,7 @@ void interp_samples_done(struct interp_samples *s);
 struct interp_samples_native {
 	const struct stack_regs_walk *walk; /* at its innermost frame */
 	const bool *is_loop;            /* for each of the walk's frames */
+	uint64_t bias;                  /* of the loop's file */
 	bool is_whole;                  /* the stack reaches the thread's first function */
 	uint32_t tid;
 	uint64_t time_ns;

@@ -13,6 +13,7 @@ static uint32_t now[8];
 static size_t n_now;
 bool interptable_is_moving, interptable_is_calling, interptable_is_large;
 uint32_t interptable_n_replaced;
+uint64_t interptable_bias;
 
 static uint32_t renew(void *ctx, uint64_t now_ns)
 {
@@ -113,7 +114,8 @@ enum interp_quality interptable_sample(struct interp_samples *s, struct interp_f
 	static const bool is_loop[2] = { true, false };
 	struct stack_user user = { .arch = &arch_x86_64 };
 	const struct unwind_frame f[2] = {
-		{ .pc = 0x400000, .sp = 0x7000, .flags = UNWIND_FRAME_EXACT }, { .sp = 0x7008 },
+		{ .pc = 0x400000 + interptable_bias, .sp = 0x7000, .flags = UNWIND_FRAME_EXACT },
+		{ .sp = 0x7008 },
 	};
 	static uint64_t slot;   /* the sample may be read after this call */
 	struct stack_regs_walk walk = {
@@ -129,6 +131,7 @@ enum interp_quality interptable_sample(struct interp_samples *s, struct interp_f
 	walk.regs.valid = 0x1ffff;
 	const struct interp_samples_native n = {
 		.walk = &walk, .is_loop = is_loop, .is_whole = true, .tid = 5,
+		.bias = interptable_bias,
 		.time_ns = clock_monotonic_ns() - age_ns,
 	};
 	interp_samples_renew(s, &interptable, n.time_ns);

@@ -19,6 +19,7 @@ extern bool interptable_is_moving;      /* while it is read */
 extern bool interptable_is_calling;     /* the instruction is in a slot only */
 extern bool interptable_is_large;       /* no function was met before */
 extern uint32_t interptable_n_replaced;
+extern uint64_t interptable_bias;       /* of its file, in the process */
 
 /* The thread executes these functions now: digits, outermost first. */
 void interptable_execute(const char *functions);

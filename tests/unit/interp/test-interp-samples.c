@@ -131,6 +131,12 @@ static void adopt(void)
 	tap_int(interptable_sample(&second, &frames, 3, 10, 3, 1000), INTERP_QUALITY_EXACT,
 		"the first sample of another process");
 	tap_str(text(), "0 1 2 3 ", "has its functions");
+	interptable_bias = 0x10000;
+	interptable_is_calling = true;
+	interptable_sample(&second, &frames, 3, 10, 3, LATE);
+	tap_str(text(), "0 1 2 3 ", "at a call, too, wherever the file is mapped");
+	interptable_is_calling = false;
+	interptable_bias = 0;
 	interp_samples_done(&second);
 }
 
