@@ -52,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzzdir_check(fd >= 0 && section && all && write(fd, b.p, n_packed) == (ssize_t)n_packed);
 	size_t n_cached = bytes_left(&cached);
 	for (size_t i = 0; n_cached && i < rest.off; i += n_cached)
-		memcpy(section + i, cached.p, rest.off - i < n_cached ? (size_t)rest.off - i : n_cached);
+		memcpy(section + i, cached.p,
+		       rest.off - i < n_cached ? (size_t)rest.off - i : n_cached);
 	struct zindex_key key = { .n_packed = n_packed, .n_bytes = N_MAX };
 	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = fuzzdir };
 	struct unpack *u;

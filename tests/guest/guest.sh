@@ -41,7 +41,7 @@ guest_setup() {
 		exit 1
 	fi
 	# Guest tests run in parallel; the first one builds, as fast as optimized code allows. Programs
-	# to be profiled have debug information all the same.
+	# to be profiled have debug information nevertheless.
 	exec 9>"$guest_build.lock"
 	flock 9
 	# shellcheck disable=SC2086 # a list of words

@@ -100,6 +100,10 @@ for path in pages:
                for heading in re.findall(r"^\.S[hs] (.*)", tap.read("man/" + os.path.basename(path)), re.M)
                if not re.search("^ *" + re.escape(heading.replace("\\&", "").replace('"', "")) + "$", text, re.M)],
               "%s shows its quotes and headings as they are meant" % path)
+    if path.endswith(".7"):   # whose own name is that of a subject
+        body = tap.read("man/" + os.path.basename(path)).partition(".Sh DESCRIPTION")[2]
+        tap.check(["a program '%s' does something" % os.path.basename(path)[:-2]
+                   for _ in re.findall(r"^\.Nm$", body, re.M)], "%s names the program that acts" % path)
     installed = os.path.basename(path)
     tap.check([] if installed in tap.read("man/meson.build") else ["not in man/meson.build"],
               "%s is installed" % path)
