@@ -98,9 +98,9 @@ static void check_end(struct import *m, struct argp_state *state)
 		argp_error(state, "no FILE given");
 	filemode_check(&m->mode, state, m->output_name);
 	if (m->json && m->output_name && strcmp(m->output_name, "-") == 0)
-		argp_error(state, "--json and -o - exclude each other: both write to stdout");
+		argp_error(state, "--json and -o - cannot be combined: both write to stdout");
 	if (m->quiet && m->verbose)
-		argp_error(state, "-q and -v exclude each other");
+		argp_error(state, "-q and -v cannot be combined");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

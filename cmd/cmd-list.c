@@ -79,9 +79,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->pattern && (o->pmu || o->pmus || o->search))
-			argp_error(state, "PATTERN excludes --pmu and --search");
+			argp_error(state, "PATTERN cannot be combined with --pmu or --search");
 		if (o->probes && (o->pmu || o->pmus || o->search))
-			argp_error(state, "--probes excludes --pmu and --search");
+			argp_error(state, "--probes cannot be combined with --pmu or --search");
 		if (o->pmus && o->search)
 			argp_error(state, "--search in one PMU needs its name: --pmu=PMU");
 		return 0;

@@ -84,7 +84,7 @@ static void check_end(struct symbolize *s, struct argp_state *state)
 	filemode_check(&s->mode, state, s->output_name ? s->output_name
 				      : is_one(s) ? s->config.path : "");
 	if (s->quiet && s->verbose)
-		argp_error(state, "-q and -v exclude each other");
+		argp_error(state, "-q and -v cannot be combined");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

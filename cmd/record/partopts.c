@@ -79,11 +79,11 @@ static void parse_rotate(struct argp_state *state, const char *arg, struct parto
 static void check_end(struct partopts *o, struct argp_state *state)
 {
 	if (o->rotate.kind != ROTATE_NEVER && o->signal)
-		argp_error(state, "--switch-output and --snapshot-signal exclude each other: one "
+		argp_error(state, "--switch-output and --snapshot-signal cannot be combined: one "
 				  "starts a new profile, the other continues it");
 	if (o->rotate.kind != ROTATE_NEVER && (o->last_ns || o->trigger.text))
-		argp_error(state, "--switch-output excludes --last and --trigger: its files "
-				  "contain everything");
+		argp_error(state, "--switch-output cannot be combined with --last or --trigger: "
+				  "its files contain everything");
 	if (o->max_files && o->rotate.kind == ROTATE_NEVER && !o->signal && !o->has_control &&
 	    !o->trigger.text)
 		argp_error(state, "--switch-max-files needs --switch-output, --snapshot-signal, "

@@ -102,7 +102,7 @@ static void check_stdout(const struct recordopts *o, struct argp_state *state)
 	if (!o->output || strcmp(o->output, "-") != 0)
 		return;
 	if (o->json)
-		argp_error(state, "--json and -o - exclude each other: both write to stdout");
+		argp_error(state, "--json and -o - cannot be combined: both write to stdout");
 	if (several)
 		argp_error(state, "%s writes several files, which -o - cannot take", several);
 }
@@ -112,27 +112,27 @@ static void check_end(const struct recordopts *o, struct argp_state *state)
 	check_stdout(o, state);
 	filemode_check(&o->mode, state, o->output);
 	if (o->target.config.go_ids && o->target.config.go_labels == CPROF_GO_LABELS_OFF)
-		argp_error(state, "--go-goroutines and --go-labels=off exclude each other");
+		argp_error(state, "--go-goroutines and --go-labels=off cannot be combined");
 	if (o->target.config.start_paused && !o->part.has_control)
 		argp_error(state, "--delay -1 begins disabled, and only --control can enable it");
 	if (o->target.config.delta && o->target.config.kind != cprof_heap_recorder())
-		argp_error(state, "--delta goes with --heap");
+		argp_error(state, "--delta needs --heap");
 	if (o->target.config.age && o->target.config.kind != cprof_heap_recorder())
-		argp_error(state, "--age goes with --heap");
+		argp_error(state, "--age needs --heap");
 	if (o->target.config.delta && o->heap == RECORDOPTS_HEAP_PEAK)
 		argp_error(state, "--delta shows changes, which have no peak");
 	if (o->target.config.timeline_ns && o->is_memory)
-		argp_error(state, "--timeline excludes --alloc and --heap");
+		argp_error(state, "--timeline cannot be combined with --alloc or --heap");
 	if (o->quiet && o->verbose)
-		argp_error(state, "-q and -v exclude each other");
+		argp_error(state, "-q and -v cannot be combined");
 	if (o->repeat && !o->target.tasks.command)
 		argp_error(state, "--repeat needs a command to run");
 	if (o->against.text && !o->repeat)
-		argp_error(state, "--against goes with --repeat");
+		argp_error(state, "--against needs --repeat");
 	if (o->repeat && (o->part.has_control || o->part.signal || o->part.last_ns ||
 			  o->part.trigger.text || o->part.rotate.kind != ROTATE_NEVER))
-		argp_error(state, "--repeat makes one profile of whole runs: it excludes "
-			   "--control, --snapshot-signal, --switch-output, --last and --trigger");
+		argp_error(state, "--repeat makes one profile of whole runs: give no "
+			   "--control, --snapshot-signal, --switch-output, --last or --trigger");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)

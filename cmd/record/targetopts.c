@@ -99,9 +99,9 @@ static void check_target(const struct targetopts *o, struct argp_state *state)
 		argp_error(state, "%s records whole CPUs: the only --scope for that is cpu", all);
 	if (c->freq && c->period)
 		argp_error(state,
-			   "-F and -c exclude each other: one is a rate, the other a period");
+			   "-F and -c cannot be combined: one is a rate, the other a period");
 	if (c->only_user && c->only_kernel)
-		argp_error(state, "--user and --kernel exclude each other");
+		argp_error(state, "--user and --kernel cannot be combined");
 }
 
 static char growth[] = "page-faults/unit=bytes,name=growth/";

@@ -46,10 +46,10 @@ void taskopts_check(const struct taskopts *o, struct argp_state *state, const ch
 	if (!taskopts_has_ids(o) && !o->command && !o->all)
 		argp_error(state, "nothing to %s: give -p PID, -t TID, -a or a command", verb);
 	if (taskopts_has_ids(o) && o->all)
-		argp_error(state, "%s %ss all processes: it excludes -p and -t",
+		argp_error(state, "%s %ss all processes: give no -p or -t",
 			   o->cpus ? "-C" : "-a", verb);
 	if (o->with_children && !o->processes.pids.n)
-		argp_error(state, "--children goes with -p");
+		argp_error(state, "--children needs -p");
 }
 
 void taskopts_find_children(struct taskopts *o, struct argp_state *state)

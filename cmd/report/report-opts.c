@@ -82,7 +82,7 @@ static void set_format(struct report_options *o, enum report_format format,
 		       struct argp_state *state)
 {
 	if (o->format != REPORT_TEXT && o->format != format)
-		argp_error(state, "--json, --csv and --folded exclude each other");
+		argp_error(state, "--json, --csv and --folded cannot be combined");
 	o->format = format;
 }
 
@@ -97,22 +97,22 @@ static void set_norm(struct report_options *o, enum diff_norm norm, struct argp_
 static void check_pictures(const struct report_options *o, struct argp_state *state)
 {
 	if (o->no_source && !o->html && !o->wants_http)
-		argp_error(state, "--no-source goes with --html and --http");
+		argp_error(state, "--no-source needs --html or --http");
 	if (o->no_browser && !o->wants_http)
-		argp_error(state, "--no-browser goes with --http");
+		argp_error(state, "--no-browser needs --http");
 	if (o->wants_http && (o->html || o->svg))
-		argp_error(state, "--http shows the page without a file: it excludes --html and "
+		argp_error(state, "--http shows the page without a file: give no --html or "
 			   "--svg");
 	if (o->mode.is_given && !o->html && !o->svg)
-		argp_error(state, "--mode goes with --html and --svg");
+		argp_error(state, "--mode needs --html or --svg");
 	filemode_check(&o->mode, state, o->html);
 	filemode_check(&o->mode, state, o->svg);
 	if (!o->html && !o->svg && !o->wants_http)
 		return;
 	if (o->wants_tree || o->list || o->format != REPORT_TEXT || o->has_limit || o->has_sort ||
 	    o->unit || o->n_conditions > 0)
-		argp_error(state, "--html, --http and --svg do not go with --tree, --list, "
-				  "--folded, --json, --csv, --limit, --sort, --unit and --fail-if");
+		argp_error(state, "--html, --http and --svg cannot be combined with --tree, "
+			   "--list, --folded, --json, --csv, --limit, --sort, --unit or --fail-if");
 	if (o->kind.by == ROWS_LABEL)
 		argp_error(state, "--by %s makes tables only", o->kind.name);
 	if (o->html && o->svg && strcmp(o->html, "-") == 0 && strcmp(o->svg, "-") == 0)
@@ -142,22 +142,22 @@ static void check_together(struct report_options *o, struct argp_state *state)
 	if (o->caller && o->callee)
 		argp_error(state, "only one of --caller and --callee");
 	if (!o->wants_tree && (o->caller || o->callee))
-		argp_error(state, "--caller and --callee go with --tree");
+		argp_error(state, "--caller and --callee need --tree");
 	if (o->wants_disasm && !o->list && !o->html && !o->wants_http)
-		argp_error(state, "--disasm goes with --list, --html or --http");
+		argp_error(state, "--disasm needs --list, --html or --http");
 	if (o->wants_info && (o->wants_tree || o->list || o->diff_base ||
 			      o->format != REPORT_TEXT))
-		argp_error(state, "--info goes with no other view");
+		argp_error(state, "--info cannot be combined with another view");
 	if (o->wants_tree && o->list)
 		argp_error(state, "only one of --tree and --list");
 	if (o->format == REPORT_FOLDED && (o->wants_tree || o->list || o->diff_base))
-		argp_error(state, "--folded goes with no other view");
+		argp_error(state, "--folded cannot be combined with another view");
 	if (o->list && o->format != REPORT_TEXT)
 		argp_error(state, "--list prints text only");
 	if (o->wants_tree && o->format == REPORT_CSV)
 		argp_error(state, "--tree prints text or --json");
 	if (!o->diff_base && (o->has_norm || o->n_conditions > 0))
-		argp_error(state, "--per-second, --absolute and --fail-if go with --diff");
+		argp_error(state, "--per-second, --absolute and --fail-if need --diff");
 	if (o->diff_base && (o->wants_tree || o->list))
 		argp_error(state, "--diff compares tables only");
 	if (o->kind.by == ROWS_LABEL && (o->wants_tree || o->list || o->format == REPORT_FOLDED))

@@ -133,7 +133,7 @@ static int take_rate(struct request *r, const char *key, const char *value, bool
 		     struct err *e)
 {
 	if (r->rate[0])
-		return refuse(e, key, value, "hz and period exclude each other");
+		return refuse(e, key, value, "hz and period cannot be combined");
 	if (!*value || strlen(value) >= sizeof(r->rate) ||
 	    strspn(value, "0123456789.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") !=
 	    strlen(value))
@@ -149,7 +149,7 @@ static int take_target(struct request *r, enum request_target target, const char
 {
 	uint64_t pid;
 	if (r->target != REQUEST_DEFAULT)
-		return refuse(e, key, value, "pid, comm and cgroup exclude each other");
+		return refuse(e, key, value, "pid, comm and cgroup cannot be combined");
 	if (!*value || strlen(value) >= sizeof(r->target_text))
 		return refuse(e, key, value, "this names no process");
 	if (target == REQUEST_PID && (*value < '0' || *value > '9' ||

@@ -67,33 +67,34 @@ static void check_end(struct snapshot_opts *o, struct argp_state *state)
 	if (!any && !o->tasks.all)
 		argp_error(state, "no target: give -p PROCESS, -t TID or -a");
 	if (any && o->tasks.all)
-		argp_error(state, "-a takes all processes: it excludes -p and -t");
+		argp_error(state, "-a takes all processes: give no -p or -t");
 	if (o->tasks.with_children && !o->tasks.processes.pids.n)
-		argp_error(state, "--children goes with -p");
+		argp_error(state, "--children needs -p");
 	if (o->text + o->fold + o->json > 1)
-		argp_error(state, "--text, --fold and --json exclude each other");
+		argp_error(state, "--text, --fold and --json cannot be combined");
 	if (o->goroutines && o->threads)
-		argp_error(state, "--goroutines and --threads exclude each other");
+		argp_error(state, "--goroutines and --threads cannot be combined");
 	bool are_goroutines = o->goroutines || o->go_format;
 	if (are_goroutines && (o->threads || o->tasks.tids.n || o->config.snapshot_stop ||
 			       o->config.interpreter))
 		argp_error(state, "--goroutines and --format are for goroutines, which exclude "
 			   "--threads, -t, --stop and --interpreter");
 	if (o->config.min_wait_ns && o->config.snapshot_stop)
-		argp_error(state, "--older-than excludes --stop: threads that are stopped do not "
-			   "wait any more");
+		argp_error(state, "--older-than cannot be combined with --stop: stopped threads do "
+			   "not wait any more");
 	o->goroutines |= are_goroutines;
 	if (o->go_format && (o->text || o->fold || o->json || o->n_repeats > 1))
-		argp_error(state, "--format excludes --text, --fold, --json and --repeat");
+		argp_error(state, "--format cannot be combined with --text, --fold, --json or "
+			   "--repeat");
 	if (o->every_ns && o->n_repeats < 2)
-		argp_error(state, "--every goes with --repeat");
+		argp_error(state, "--every needs --repeat");
 	if (o->n_repeats > 1 && (o->text || o->json))
 		argp_error(state, "--repeat prints stacks of all snapshots, as --fold does: it "
-			   "excludes --text and --json");
+			   "cannot be combined with --text or --json");
 	filemode_check(&o->mode, state, o->output);
 	bool to_stdout = o->output && strcmp(o->output, "-") == 0;
 	if (to_stdout && (o->text || o->fold || o->json || o->go_format))
-		argp_error(state, "-o - and --%s exclude each other: both write to stdout",
+		argp_error(state, "-o - and --%s cannot be combined: both write to stdout",
 			   o->text ? "text" : o->fold ? "fold" : o->json ? "json" : "format");
 	o->text |= !o->output && !o->fold && !o->json && !o->go_format && o->n_repeats < 2;
 	o->fold |= !o->output && o->n_repeats > 1;

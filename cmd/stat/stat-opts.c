@@ -58,16 +58,17 @@ static void check_end(const struct stat_opts *o, struct argp_state *state)
 		argp_error(state, "%s counts all processes: --no-inherit cannot leave out those "
 			   "created later", tasks->cpus ? "-C" : "-a");
 	if (c->per_thread && tasks->cpus)
-		argp_error(state, "--per-thread excludes -C: threads move between CPUs");
+		argp_error(state, "--per-thread cannot be combined with -C: threads move between "
+			   "CPUs");
 	if (c->per_thread && taskopts_is_command(tasks))
-		argp_error(state, "--per-thread goes with -p, -t or -a: the threads of a command "
+		argp_error(state, "--per-thread needs -p, -t or -a: the threads of a command "
 			   "do not exist yet");
 	if (c->only_user && c->only_kernel)
-		argp_error(state, "--user and --kernel exclude each other");
+		argp_error(state, "--user and --kernel cannot be combined");
 	if (o->n_repeats > 1 && !tasks->command)
 		argp_error(state, "-r repeats a command, and none was given");
 	if (o->n_repeats > 1 && c->per_thread)
-		argp_error(state, "-r and --per-thread exclude each other");
+		argp_error(state, "-r and --per-thread cannot be combined");
 	filemode_check(&o->mode, state, o->output);
 }
 

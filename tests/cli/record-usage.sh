@@ -9,7 +9,7 @@ refused 64 'usage|--help|command|-p' 'options but no target' record -e cpu-clock
 refused 1 "no process has the name 'abc,?" '-p with a name that no process has' record -p abc
 refused 1 "no process has the name '12x'" '-p 1,12x' record -p 1,12x
 refused 64 'ids or names' '-p without any' record -p ' , '
-refused 64 '--children goes with -p' '--children without -p' record --children -- $start
+refused 64 '--children needs -p' '--children without -p' record --children -- $start
 refused 64 "'?-1|0|pid" '-p 0' record -p 0
 refused 64 'abc' '-t abc' record -t abc
 refused 64 '99999999999' '-p with a number beyond any pid' record -p 99999999999

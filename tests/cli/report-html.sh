@@ -103,10 +103,10 @@ refused 1 'cannot be compared' 'other sample types' report --html x.html --diff 
 refused 1 'cannot (read|open)' 'a missing profile' report --html x.html "$cpu" nosuch.pb.gz
 refused 1 'sample type' 'an unknown sample type' report --html x.html --sample-type nosuch "$cpu"
 refused 1 'No such file' 'a missing folder' report --html x.html --svg nosuch/x.svg "$cpu"
-refused 64 'do not go with' 'a tree' report --html x.html --tree "$cpu"
-refused 64 'do not go with' 'a limit' report --svg x.svg --limit 3 "$cpu"
+refused 64 'cannot be combined with' 'a tree' report --html x.html --tree "$cpu"
+refused 64 'cannot be combined with' 'a limit' report --svg x.svg --limit 3 "$cpu"
 refused 64 'makes tables only' 'rows by label' report --html x.html --by thread "$cpu"
-refused 64 'goes with --html' '--no-source alone' report --no-source "$cpu"
+refused 64 'needs --html' '--no-source alone' report --no-source "$cpu"
 refused 64 'only FILE' 'the standard input among others' report --html x.html - "$cpu"
 run sh -c '"$0" report --html - "$1" >/dev/full' "$CPROF" "$cpu"
 is "$status" 1 '--html to a full disk fails'

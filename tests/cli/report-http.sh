@@ -110,7 +110,7 @@ wait "$server"
 run "$CPROF" report --http=0 cpu.pb.gz
 is "$status" 64 'not a port'
 run "$CPROF" report --http --html x.html cpu.pb.gz
-is "$status" 64 '--http and --html exclude each other'
+is "$status" 64 '--http and --html cannot be combined'
 run "$CPROF" report --no-browser cpu.pb.gz
-is "$status" 64 '--no-browser goes with --http'
+is "$status" 64 '--no-browser needs --http'
 finish

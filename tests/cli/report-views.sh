@@ -34,7 +34,7 @@ run "$CPROF" report --info "$p"
 is "$status" 0 '--info: prints'
 like out '^Type: ' '--info: begins like a table'
 unlike out 'flat%' '--info: has no table'
-refused 64 '--info goes with no other view' '--info and --tree' report --info --tree "$p"
+refused 64 '--info cannot be combined with another view' '--info and --tree' report --info --tree "$p"
 run "$CPROF" report "$p"
 unlike out '^Missing: ' 'a profile that lacks nothing'
 
@@ -143,9 +143,9 @@ like out '^mix,480000000,480000000,0,' '--diff --per-second --csv prints rates'
 refused 64 'not a regular expression' 'a bad expression' report --focus '(' "$p"
 refused 64 'not KEY=VALUE' 'a bad tag' report --tag x "$p"
 refused 64 'cannot be shown in' 'a unit of another kind' report --unit kB "$p"
-refused 64 'go with --tree' '--caller alone' report --caller x "$p"
-refused 64 'goes with --list' '--disasm alone' report --disasm "$p"
-refused 64 'go with --diff' '--fail-if alone' report --fail-if 'total > 1%' "$p"
+refused 64 'need --tree' '--caller alone' report --caller x "$p"
+refused 64 'needs --list' '--disasm alone' report --disasm "$p"
+refused 64 'need --diff' '--fail-if alone' report --fail-if 'total > 1%' "$p"
 refused 64 'is not a condition' 'a bad condition' report --diff "$p" --fail-if 'x > 1' "$p"
 refused 1 "no row 'x'" 'a condition on a missing row' report --diff "$p" --fail-if 'flat(x) > 1%' \
 	"$p"

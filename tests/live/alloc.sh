@@ -199,8 +199,8 @@ if musl-gcc -D_GNU_SOURCE -g -O1 -I"$CPROF_SOURCE_ROOT/lib" -I"$CPROF_SOURCE_ROO
 else
 	skip 'a program of musl' 'no compiler'
 fi
-refused 64 'age goes with --heap' '--age alone' record --alloc --age -- true
-refused 64 'delta goes with --heap' '--delta alone' record --alloc --delta -- true
+refused 64 'age needs --heap' '--age alone' record --alloc --age -- true
+refused 64 'delta needs --heap' '--delta alone' record --alloc --delta -- true
 refused 64 'changes, which have no peak' 'the peak of changes' record --heap=peak --delta -- true
 refused 64 'go alone' 'both' record --alloc --heap -- true
 refused 64 'has no events' 'events' record --alloc -e cycles -- true

@@ -149,8 +149,8 @@ kill -KILL "$pid"
 
 refused 1 'no process' 'a process that has ended' snapshot -p "$(unused_pid)"
 refused 64 'no target' 'no target' snapshot
-refused 64 'exclude each other' 'two outputs' snapshot -p 1 --text --json
-refused 64 'goes with --repeat' '--every alone' snapshot -p 1 --every 1s
-refused 64 'excludes --stop' 'waits of stopped threads' snapshot -p 1 --older-than 1s --stop=all
+refused 64 'cannot be combined' 'two outputs' snapshot -p 1 --text --json
+refused 64 'needs --repeat' '--every alone' snapshot -p 1 --every 1s
+refused 64 'cannot be combined with --stop' 'waits of stopped threads' snapshot -p 1 --older-than 1s --stop=all
 refused 64 'unexpected argument' 'a command' snapshot -p 1 ls
 finish

@@ -194,11 +194,11 @@ wrong() {
 wrong 'nothing to count'
 wrong "'wall' is a time that is measured.*" -e wall -- true
 like err 'cprof record -e wall' 'and what measures it'
-wrong 'excludes -p and -t' -a -p 1
+wrong 'give no -p or -t' -a -p 1
 wrong 'do not exist yet' --per-thread -- true
 wrong '-r repeats a command' -r 3 -p 1
 wrong 'did you mean .--per-thread' --per-thraed -p 1
-wrong 'exclude each other' --user --kernel -- true
+wrong 'cannot be combined' --user --kernel -- true
 wrong 'neither user nor kernel' --user -e faults:k -- true
 wrong 'is not a list of CPUs' -C x --duration 1
 run "$CPROF" stat -o counts.txt -e faults:u -- true

@@ -19,7 +19,7 @@ else
 	like err 'CAP_PERFMON' 'unprivileged: the message names the missing capability'
 	like err "cprof doctor.*'Whole CPUs'" 'unprivileged: the message refers to cprof doctor'
 fi
-refused 64 'excludes -p' '-a and -p' record -a -p 1
+refused 64 'give no -p or -t' '-a and -p' record -a -p 1
 refused 64 'the only --scope' '-a and a scope' record -a --scope task -- true
 refused 64 'no-inherit' '-a and --no-inherit' record -a --no-inherit -- true
 refused 64 "'x' is not a list" '-C with text that is not a list of CPUs' record -C 0,x -- true

@@ -66,7 +66,7 @@ is "$(moments m.pb.gz 'len(t) > 20 and all(ms % 5 == 0 for ms in t)')" True 'sev
 run "$CPROF" record --timeline=10us -e cpu-clock -- true
 is "$status" 64 'steps are at least 1 ms long'
 run "$CPROF" record --timeline --heap -- true
-is "$status" 64 '--timeline excludes --heap'
+is "$status" 64 '--timeline cannot be combined with --heap'
 
 # Recordings of perf: a file, read by one thread and by two, and a stream, which announces no times.
 imports() {
