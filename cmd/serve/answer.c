@@ -46,13 +46,30 @@ static struct MHD_Response *text_response(char *text, size_t n, const char *type
 	return r;
 }
 
-static struct MHD_Response *error_response(unsigned status, const struct err *e)
+/* As cmd_fail prints it: a caret below an event is where it belongs. */
+static struct MHD_Response *error_text(const struct err *e)
 {
 	char *text = NULL;
-	int n = asprintf(&text, "%s\n%s%s%s", e->what, *e->hint ? "  " : "", e->hint,
-			 *e->hint ? "\n" : "");
-	struct MHD_Response *r =
-		n < 0 ? NULL : text_response(text, (size_t)n, "text/plain; charset=utf-8");
+	size_t n = 0;
+	FILE *to = open_memstream(&text, &n);
+	if (!to)
+		return NULL;
+	fprintf(to, "%s\n", e->what);
+	for (const char *line = e->hint; *line;) {
+		size_t n_line = strcspn(line, "\n");
+		fprintf(to, "  %.*s\n", (int)n_line, line);
+		line += n_line + (line[n_line] == '\n');
+	}
+	if (fclose(to) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text_response(text, n, "text/plain; charset=utf-8");
+}
+
+static struct MHD_Response *error_response(unsigned status, const struct err *e)
+{
+	struct MHD_Response *r = error_text(e);
 	if (r && status == MHD_HTTP_SERVICE_UNAVAILABLE)
 		MHD_add_response_header(r, "Retry-After", RETRY_SECONDS);
 	if (r && status == MHD_HTTP_UNAUTHORIZED)
