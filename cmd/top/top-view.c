@@ -77,10 +77,11 @@ static void print_head(struct page *p)
 		 v->has_ended ? " [ended]" : v->is_frozen ? " [frozen]" : "", v->event, at,
 		 (double)v->tally->total_ns / 1e9);
 	print_line(p, TERM_BOLD, text, v->target);
-	snprintf(text, sizeof(text), "samples %" PRIu64 "  lost %" PRIu64 "  throttled %" PRIu64
-		 "  cut stacks %" PRIu64 "  dropped %" PRIu64 "  undecodable %" PRIu64
-		 "  own CPU %.1f%%", l->n_samples, l->n_lost, l->n_throttles,
-		 l->n_cut + l->n_truncated, l->n_dropped, l->n_undecodable, 100 * v->own_cpu);
+	/* What is seldom more than 0 comes last, as narrow terminals cut it off. */
+	snprintf(text, sizeof(text), "samples %" PRIu64 "  own CPU %.1f%%  lost %" PRIu64
+		 "  throttled %" PRIu64 "  cut stacks %" PRIu64 "  dropped %" PRIu64
+		 "  undecodable %" PRIu64, l->n_samples, 100 * v->own_cpu, l->n_lost,
+		 l->n_throttles, l->n_cut + l->n_truncated, l->n_dropped, l->n_undecodable);
 	print_line(p, l->n_lost || l->n_dropped || l->n_undecodable ? TERM_YELLOW : TERM_PLAIN,
 		   text, NULL);
 }
@@ -258,6 +259,6 @@ void top_view_print(const struct top_view *v, const struct term *t, int height, 
 	if (height && v->message)
 		print_line(&p, TERM_CYAN, v->message, NULL);
 	else if (height)
-		print_line(&p, TERM_DIM, "q quit  s sort  space freeze  t thread  a all  "
+		print_line(&p, TERM_DIM, "q quit  s sort  SPC freeze  t thread  a all  "
 			   "w write  r reset  e event  h help", NULL);
 }

@@ -120,7 +120,7 @@ static void test_numbers(void)
 	ADD(&t, "2,2000000 other root ; tid=12 thread_name=two");
 	ADD(&t, "10,10000000 other other root ; tid=12 thread_name=new");
 	text = show(&t, &v, plain, 0, 0);
-	tap_ok(strstr(text, "samples 30  lost 7 ") != NULL, "counters of losses");
+	tap_ok(strstr(text, "samples 30  own CPU 0.0%  lost 7 ") != NULL, "counters of losses");
 	tap_str(line_with(text, "  leaf"),
 		"      0%       0%  |   30.00%   30.00%       6ms  leaf",
 		"what left the window still counts since the start");
@@ -181,6 +181,7 @@ static void test_sizes(void)
 	tap_ok(strstr(text, "\u2026") != NULL, "a name that is cut has an ellipsis");
 	tap_ok(!strchr(text, '\033'), "without colours there is no escape sequence");
 	tap_ok(ends_with(text, "h help\n"), "the last line shows the keys");
+	tap_ok(strstr(text, "  own CPU 0.0%  lost 0"), "own CPU time is seen on a narrow screen");
 	free(text);
 	v.first = 3;
 	v.message = "wrote 'x'";
