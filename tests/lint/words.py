@@ -58,6 +58,15 @@ AVOID = [
 ALLOWED = re.compile(r"SKIP\b")
 
 PATTERNS = [(re.compile(pattern), advice) for pattern, advice in AVOID]
+# In pages, in addition.
+PAGE_PATTERNS = [(re.compile(pattern), advice) for pattern, advice in [
+    (r"\bsays? so\b", "reports this"),
+    (r"\btold\b(?! apart)", "reported, or shown"),
+    (r"\bso many (?:services|switches|events)\b", "this number of"),
+    (r"\bcause any other event\b", "trigger"),
+    (r"\b(?:that|which) runs? already\b", "already running"),
+    (r"\bgo unseen\b", "are not seen"),
+]]
 
 
 def prose(path, text):
@@ -76,8 +85,9 @@ def problems():
     for path in paths:
         if path == "tests/lint/words.py":
             continue
+        is_page = path.endswith((".1", ".3", ".7", "README.md"))
         for number, line in prose(path, tap.read(path)):
-            for pattern, advice in PATTERNS:
+            for pattern, advice in PATTERNS + (PAGE_PATTERNS if is_page else []):
                 m = pattern.search(line)
                 if m and not ALLOWED.search(line):
                     yield "%s:%d: '%s': %s" % (path, number, m.group(0), advice)
