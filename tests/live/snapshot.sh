@@ -59,7 +59,7 @@ like out '^# 0 threads' 'nothing is shown'
 like out '^# left out: 26 that have not been waiting for that long' 'the others are counted'
 run "$CPROF" snapshot -p "$pid" --older-than 200ms -o old.pb.gz
 profile 'a profile of those, whose comments count the others' old.pb.gz 'n in (20, 21)' \
-	"'more threads have not been waiting for 0.200 s' in comments"
+	"'more threads not waiting for 0.200 s yet' in comments"
 
 run "$CPROF" snapshot -p "$pid" -o s.pb.gz
 is "$status" 0 'a profile'
