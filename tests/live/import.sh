@@ -164,7 +164,7 @@ profile 'a missing file: no names, but its build id' moved.pb.gz \
 run "$CPROF" import -q --symfs root.keep -o symfs.pb.gz moved.data
 profile '--symfs finds a moved file' symfs.pb.gz "cum('main') > 0.5"
 run "$CPROF" import -o moved.pb.gz moved.data
-like err "user frames have no names; files that are not here: .*'$T/prog.keep'" \
+like err "user frames have no names; missing files: .*'$T/prog.keep'" \
 	'by default, import reports what it could not name, and why'
 like err '--symfs DIR' 'and what helps'
 
