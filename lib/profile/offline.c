@@ -9,12 +9,15 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/hashindex.h"
+#include "base/path.h"
+#include "base/strtab.h"
 #include "base/vec.h"
 #include "profile/offline-names.h"
 #include "proto/pprof-read.h"
 #include "proto/pprof.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +31,7 @@ struct offline {
 	struct pprof *out;
 	VEC(struct offline_function) function;
 	struct hashindex by_function;
+	struct strtab strings;       /* made-up names */
 };
 
 struct offline_function {
@@ -78,8 +82,21 @@ static int function_id(struct offline *o, const struct pprof_function *f, uint64
 	return 0;
 }
 
+/* "[libfoo.so]+0x1234", with the file's name in this profile: others may have had another one. */
+static const char *made_up_name(struct offline *o, const struct profile_mapping *m,
+				const char *found)
+{
+	char text[512];
+	const char *address = strstr(found, "]+0x");
+	if (!address)
+		return found;
+	snprintf(text, sizeof(text), "[%.400s%s", path_base_name(m->filename), address);
+	uint32_t id = strtab_add_cstr(&o->strings, text);
+	return id ? strtab_get(&o->strings, id) : found;
+}
+
 /* Line k of a location, old or newly found. */
-static void get_line(const struct offline *o, const struct profile_location *at, size_t k,
+static void get_line(struct offline *o, const struct profile_location *at, size_t k,
 		     struct pprof_function *f, struct pprof_line *l)
 {
 	const struct symaddr *a = offline_names_of(o->names, at);
@@ -91,6 +108,8 @@ static void get_line(const struct offline *o, const struct profile_location *at,
 			.system_name = strtab_get(strings, s->linkage),
 			.filename = strtab_get(strings, s->file), .start_line = s->start_line,
 		};
+		if (a->source == SYMBOLIZER_NONE)
+			f->name = f->system_name = made_up_name(o, at->mapping, f->name);
 		*l = (struct pprof_line){ .line = s->line, .column = s->column };
 		return;
 	}
@@ -205,10 +224,14 @@ static int write_profile(const struct offline_names *names, const struct profile
 			 struct err *e)
 {
 	struct offline o = { .names = names, .p = p };
-	int r = pprof_new(write, ctx, ZLIB_LEVEL, &o.out, e);
+	int r = strtab_init(&o.strings, NULL);
+	if (r < 0)
+		return err_errno(e, -r, "cannot write the profile");
+	r = pprof_new(write, ctx, ZLIB_LEVEL, &o.out, e);
 	if (r == 0)
 		r = write_all(&o, e);
 	pprof_free(o.out);
+	strtab_done(&o.strings);
 	VEC_FREE(&o.function);
 	hashindex_done(&o.by_function);
 	return r;

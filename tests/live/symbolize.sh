@@ -163,6 +163,25 @@ is "$status" 0 'symbolize --skip-bad'
 like err '1 of 6 profiles is left unchanged' 'it is counted'
 is "$(cat fleet/2.pb.gz)" 'not a profile' 'it is left as it was'
 profile 'the others are named' fleet/1.pb.gz "path('innermost', 'middle', 'outermost', 'main') > 0.3"
+# One program under two names, without symbols: the made-up names have the name that the profile has.
+if strip -o first.prog "$PROG/inlines" 2>err; then
+	cp first.prog second.prog
+	mkdir named alone.named
+	for i in first second; do
+		"$CPROF" record -q --user -e cpu-clock --no-symbols -o "named/$i.pb.gz" -- "./$i.prog" 20
+		cp "named/$i.pb.gz" alone.named
+		"$CPROF" symbolize -q "alone.named/$i.pb.gz"
+	done
+	run "$CPROF" symbolize named/first.pb.gz named/second.pb.gz
+	for i in first second; do
+		check "the $i name of a program without symbols" cmp "named/$i.pb.gz" "alone.named/$i.pb.gz"
+		profile "made-up names with the $i name" "named/$i.pb.gz" \
+			"any(f.name.startswith('[$i.prog]+0x') for f in p.functions.values())"
+	done
+else
+	skip 'a program under two names' 'strip is not installed'
+fi
+
 # What one profile has of a file is not true of the others.
 if [ "$(id -u)" -eq 0 ]; then
 	mkdir machine alone
