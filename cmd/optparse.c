@@ -47,8 +47,8 @@ uint64_t optparse_number(struct argp_state *state, const char *option, const cha
 	return n;
 }
 
-void optparse_ids(struct argp_state *state, const char *arg, const char *what, pid_t **v,
-		  size_t *n, size_t *cap)
+void optparse_thread_ids(struct argp_state *state, const char *arg, pid_t **v, size_t *n,
+			 size_t *cap)
 {
 	for (const char *p = arg;;) {
 		char *end;
@@ -56,7 +56,8 @@ void optparse_ids(struct argp_state *state, const char *arg, const char *what, p
 		long id = strtol(p, &end, 10);
 		if (!isdigit((unsigned char)*p) || errno || id <= 0 || id > INT32_MAX ||
 		    (*end && *end != ','))
-			argp_error(state, "'%s' is not a list of %s ids", arg, what);
+			argp_error(state, "-t '%s' is not a list of thread ids: give ids, as in "
+				   "12,34 ('ps -eL' lists them)", arg);
 		if (!vec_grow((void **)v, cap, *n, 1, sizeof(**v)))
 			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
 		(*v)[(*n)++] = (pid_t)id;

@@ -20,9 +20,9 @@ uint64_t optparse_size(struct argp_state *state, const char *option, const char 
 uint64_t optparse_number(struct argp_state *state, const char *option, const char *arg,
 			 uint64_t min, uint64_t max);
 
-/* Appends the ids of a list, "12,34", to the vector *v; what: "process". */
-void optparse_ids(struct argp_state *state, const char *arg, const char *what, pid_t **v,
-		  size_t *n, size_t *cap);
+/* Appends the ids of a list, "12,34", to the vector *v. */
+void optparse_thread_ids(struct argp_state *state, const char *arg, pid_t **v, size_t *n,
+			 size_t *cap);
 
 /* Appends arg itself. */
 void optparse_append(struct argp_state *state, const char *arg, const char ***v, size_t *n,

@@ -11,7 +11,7 @@ error_t taskopts_parse(struct taskopts *o, struct argp_state *state, int key, ch
 	case 'p': procopts_parse(&o->processes, state, arg); break;
 	case TASKOPTS_CHILDREN: o->with_children = true; break;
 	case 't':
-		optparse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
+		optparse_thread_ids(state, arg, &o->tids.v, &o->tids.n, &o->tids.cap);
 		break;
 	case 'a': o->all = true; break;
 	case 'C':

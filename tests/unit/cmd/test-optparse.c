@@ -19,7 +19,7 @@ static VEC(const char *) texts;
 
 static void parse_ids(const char *arg)
 {
-	optparse_ids(&state, arg, "process", &ids.v, &ids.n, &ids.cap);
+	optparse_thread_ids(&state, arg, &ids.v, &ids.n, &ids.cap);
 }
 
 static void parse_label(const char *arg)
