@@ -1,6 +1,8 @@
+/* One line for each event; its details follow, indented, if there is something to report. */
 #include "cmd/record/summary.h"
 
 #include "base/units.h"
+#include "cmd/record/gap.h"
 #include "cmd/record/gosummary.h"
 #include "cmd/record/pysummary.h"
 #include "cmd/summaryparts.h"
@@ -9,33 +11,9 @@
 #include "cprof.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-/* A smaller gap is not reported, nor is one within three standard errors of the sample count. */
-#define GAP_MIN_PERCENT 2.0
-
-/* A time counted in ticks (USER_HZ) is only as exact as that number of samples. */
-#define TICK_NS 10000000u
-
-/* Whether more is missing than n_errors standard errors of the samples. */
-static bool is_beyond(const struct summary *s, double percent, const struct cprof_event_stats *ev,
-		      int n_errors)
-{
-	double gap = fabs(percent - 100);
-	uint64_t n_ticks = ev->value / TICK_NS;
-	uint64_t n = s->used_by_ticks && n_ticks < ev->n_samples ? n_ticks : ev->n_samples;
-	double n_expected = percent > 0 ? (double)n * 100 / percent : 0;
-	return percent >= 0 && gap > GAP_MIN_PERCENT &&
-	       gap > n_errors * 100 / sqrt(n_expected + 1);
-}
-
-static bool is_gap(const struct summary *s, double percent, const struct cprof_event_stats *ev)
-{
-	return is_beyond(s, percent, ev, 3);
-}
 
 static void collect_losses(const struct summary *s, struct cprof_losses *ret)
 {
@@ -159,53 +137,6 @@ static bool has_unrecorded(const struct summary *s)
 	return losses.n[cprof_loss_row("unrecorded")];
 }
 
-/* The kernel keeps no exact account of user code alone: compare with the target's total.  Threads
- * shorter than a period, which scope task misses, make up a part of the rest. */
-static void print_unseen(const struct summary *s, FILE *to, const struct cprof_stats *st,
-			 const struct cprof_event_stats *ev)
-{
-	char used[UNITS_TEXT_MAX], unseen[UNITS_TEXT_MAX];
-	if (!ev->is_clock || !ev->given_up_kernel || !st->cpu_used_known ||
-	    ev->value >= st->cpu_used_ns)
-		return;
-	double percent = 100 * (double)ev->value / (double)st->cpu_used_ns;
-	bool is_sure = is_gap(s, percent, ev);
-	if (!is_beyond(s, percent, ev, 1))
-		return;
-	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
-	bool has_short_threads = is_sure && st->scope == CPROF_SCOPE_TASK &&
-		(double)st->n_born * (double)period_ns >
-		(double)st->cpu_used_ns * GAP_MIN_PERCENT / 100;
-	const char *where = has_unrecorded(s) ?
-		"was spent in the kernel, or in\n  programs that the kernel lets no user record" :
-		has_short_threads ?
-		"was spent in the kernel, or in\n  threads that live for less than one sampling "
-		"period, which --scope task does not see" :
-		"was spent in the\n  kernel and is not in the profile";
-	fprintf(to, "  the target used %s of CPU time in total: %s%s (%.0f %%) %s\n",
-		units_duration_text(st->cpu_used_ns, used), is_sure ? "" : "about ",
-		units_duration_text(st->cpu_used_ns - ev->value, unseen), 100 - percent, where);
-}
-
-/* Why a part of the CPU time used is not in the profile. */
-static void print_gap(const struct summary *s, FILE *to, const struct cprof_stats *st,
-		      const struct cprof_event_stats *ev, double percent)
-{
-	/* The losses name what the kernel lets no user record. */
-	if (percent < 100 && has_unrecorded(s))
-		return;
-	if (percent < 100 && st->scope == CPROF_SCOPE_TASK)
-		fprintf(to, "  threads that live for less than one sampling period are not seen "
-			    "with --scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
-	else if (percent < 100 && ev->is_clock && !ev->n_lost && !ev->throttled_ns)
-		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
-			    "cprof-record(1)\n");
-	else if (percent > 100 && ev->is_clock)
-		fprintf(to, "  more than 100 %%, because a clock also counts interrupts and steal "
-			    "time, which the\n  kernel's accounts leave out: see COVERAGE in "
-			    "cprof-record(1)\n");
-}
-
 /* For the first event: others miss the same names. */
 static void print_unnamed(const struct summary *s, FILE *to)
 {
@@ -245,7 +176,12 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, ", representing %" PRIu64 " event%s", scaled(ev.value, ev.scale),
 			units_s(scaled(ev.value, ev.scale)));
 	double percent = cprof_coverage_percent(s->recorder, i);
-	if (is_gap(s, percent, &ev))
+	struct gap gap = {
+		.stats = &st, .event = &ev, .percent = percent, .used_by_ticks = s->used_by_ticks,
+		.has_unrecorded = has_unrecorded(s),
+	};
+	bool has_gap = gap_is_sure(&gap);
+	if (has_gap)
 		fprintf(to, ", covering %.1f %% of %s", percent,
 			ev.is_clock ? "the CPU time used" : "the events counted");
 	if (!ev.is_waiting && ev.time_enabled_ns &&
@@ -260,9 +196,9 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, " (%s)", units_size_text(s->file[i].n_bytes, text));
 	}
 	fputc('\n', to);
-	if (is_gap(s, percent, &ev))
-		print_gap(s, to, &st, &ev, percent);
-	print_unseen(s, to, &st, &ev);
+	if (has_gap)
+		gap_explain(&gap, to);
+	gap_print_unseen(&gap, to);
 	print_particulars(s, to, i, &ev);
 }
 
