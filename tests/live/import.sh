@@ -102,6 +102,30 @@ run sh -c 'cat stream.data | "$CPROF" import -q -o piped.pb.gz -'
 is "$status" 0 'import through a pipe'
 same stream cpu-clock piped.pb.gz chains 'a stream through a pipe'
 
+# Losses that affect more than 5 % of the samples; the record of perf is put in after the fact.
+"$PYTHON" - <<'END'
+import struct
+data = open("stream.data", "rb").read()
+at = struct.unpack_from("<Q", data, 8)[0]
+EXIT, LOST, EXIT_BYTES = 4, 2, 32
+while at < len(data):
+    kind, misc, size = struct.unpack_from("<IHH", data, at)
+    if kind == EXIT:
+        sample_id = data[at + EXIT_BYTES:at + size]
+        for name, n in ("few", 1), ("many", 10**6):
+            lost = struct.pack("<IHHQQ", LOST, 0, 24 + len(sample_id), 0, n) + sample_id
+            open(name + ".data", "wb").write(data[:at] + lost + data[at:])
+        break
+    at += size
+END
+run "$CPROF" import -q -o few.pb.gz few.data
+is "$status:$(cat err)" '0:' '-q does not warn of few losses'
+run "$CPROF" import -q -o many.pb.gz many.data
+is "$status" 0 'many losses: import succeeds'
+like err '^cprof import: warning: 1000000 samples lost' '-q warns of many losses'
+run "$CPROF" import -o few.pb.gz few.data
+like err '^  1 samples? lost' 'without -q, few losses are reported, too'
+
 if recorded packed -z -e cpu-clock -g -- "$PROG/serial" 60; then
 	run "$CPROF" import -o packed.pb.gz packed.data
 	if grep -q libzstd err; then
