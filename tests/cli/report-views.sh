@@ -80,7 +80,12 @@ run "$CPROF" report odd.keep/odd-drop.pb
 unlike out 'alloc\(int, long\)$' 'without --keep-dropped dropped frames are left out'
 run "$CPROF" report --focus nosuchname "$p"
 is "$status" 0 'a filter without a match: status 0'
-like err 'focus matches nothing' 'a filter without a match is reported'
+like err '--focus matches nothing' 'a filter without a match is reported'
+unlike out '^ +[0-9].*%' 'and the table is empty'
+run "$CPROF" report --tag thread_name=nosuch "$p"
+is "$status" 0 'a tag without a match: status 0'
+like err '--tag matches nothing' 'a tag without a match is reported'
+unlike out '^ +[0-9].*%' 'no tag matches: the table is empty'
 
 # ---- many instructions with a cost
 
