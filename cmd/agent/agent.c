@@ -15,6 +15,7 @@
 #include "cmd/agent/spool-write.h"
 #include "cmd/childnames.h"
 #include "cmd/cmd.h"
+#include "cmd/hintwords.h"
 #include "cmd/nofile.h"
 #include "cmd/realtime.h"
 #include "cmd/signals.h"
@@ -303,6 +304,8 @@ static int record(struct agent *a, struct err *e)
 	wait_for_writer(a);
 	cprof_recorder_free(a->recorder);
 	a->recorder = NULL;
+	if (r < 0)
+		hintwords_apply(e, HINTWORDS_AGENT);
 	return r;
 }
 

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "cmd/cachedir.h"
 #include "cmd/childnames.h"
+#include "cmd/hintwords.h"
 #include "cmd/nofile.h"
 #include "cmd/realtime.h"
 #include "cmd/serve/request.h"
@@ -284,8 +285,10 @@ int serve_job_main(char **argv)
 	if (r == 0)
 		r = run_job(&j, is_snapshot, &e);
 	realtime_stop(&j.realtime);
-	if (r < 0)
+	if (r < 0) {
+		hintwords_apply(&e, HINTWORDS_SERVE);
 		send_note(SERVE_NOTE_FAILED, &e);
+	}
 	cprof_recorder_free(j.recorder);
 	VEC_FREE(&j.pids);
 	return r < 0;

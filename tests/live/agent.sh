@@ -23,6 +23,17 @@ if ! is_root; then
 	fi
 fi
 
+mkdir -m 700 nobody.keep
+chown 65534 nobody.keep
+run as_nobody timeout 100 "$CPROF" agent -s spool="$T/nobody.keep/spool"
+if [ "$status" -eq 0 ] || [ "$status" -eq 124 ]; then
+	skip 'without privileges' 'this machine lets every user record whole CPUs'
+else
+	like err '^  .*CAP_PERFMON' 'without privileges: the hint names the missing capability'
+	unlike err '--scope' 'and no option that the agent lacks'
+fi
+rm -rf nobody.keep
+
 cat >agent.conf <<END
 rate = 97
 window = 1s

@@ -113,6 +113,10 @@ refused "/debug/pprof/profile?seconds=1&event=there-is-no-pmu/config=1/&pid=$tar
 refused '/debug/pprof/profile?pid=1&comm=x' 400 'cannot be combined'
 refused '/debug/pprof/profile?hz=9&period=9' 400 'cannot be combined'
 refused '/debug/pprof/cpu_clock?event=cycles' 400 'an event of its own'
+get "/debug/pprof/profile?seconds=0.2&event=cycles&pid=$target"
+if [ "$code" != 200 ]; then
+	unlike body.keep "'-e |--scope|--user" 'a hint names parameters, not options'
+fi
 refused '/debug/pprof/heap' 400 'whose profile'
 refused "/debug/pprof/heap?seconds=1&pid=$target" 404 'libcprof-alloc.so'
 refused "/debug/pprof/goroutine?debug=1&pid=$target" 404 'no Go program'
