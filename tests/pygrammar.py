@@ -7,7 +7,7 @@ Each expression must be true.  It may use:
     samples         how many there are
     complete        those with all of their Python functions
     innermost       those whose outer functions are unknown
-    native          those without Python functions
+    native          those without functions of the program: Python imports modules when it starts
     wrong           those with functions that the program cannot have
     labels          how many there are by their label py::stack, php::stack or rb::stack
     lines           the lines of each function, without its family: {"leaf": {8}}
@@ -34,6 +34,11 @@ def is_possible(functions, driver):
     return functions == path[:driver.index("run") + 2 + CALLS.index(kind)]
 
 
+def is_of_python(function):
+    """Is it one of those that Python executes when it starts?"""
+    return function.file.startswith("<frozen ") or "/lib/python3" in function.file
+
+
 def main(language, path, expressions):
     prefix, driver = language + "::", [MAIN[language], "run"]
     count, labels = collections.Counter(), collections.Counter()
@@ -49,8 +54,9 @@ def main(language, path, expressions):
         for name, f in zip(functions, python):
             if "_" in name:
                 lines[name.rpartition("_")[0]].add(f[2])
+        is_starting = any(is_of_python(f[1]) for f in python if f[1])
         others = {f[0].partition("::")[0] for f in frames} & MAIN.keys() - {language}
-        if not functions or (others and set(functions) == {UNKNOWN}):
+        if not functions or is_starting or (others and set(functions) == {UNKNOWN}):
             kind = "native"
         elif functions[0] == UNKNOWN:
             kind = "innermost" if len(functions) == 2 else "wrong"

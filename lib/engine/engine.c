@@ -86,7 +86,8 @@ static void init_functions(struct engine *g)
 		.vfuncs = &g->vfuncs, .host = g->options.host,
 	};
 	functions_init(&g->functions, &t, &g->strings, &g->labels,
-		       g->options.host ? g->options.interpreter : INTERP_NONE);
+		       g->options.host ? g->options.interpreter : INTERP_NONE,
+		       g->options.cache_dir);
 	g->functions.pace.is_frugal = g->options.frugal;
 	/* counts of a part would have to be moved in the whole, too */
 	if (!g->options.reader.source)

@@ -60,7 +60,7 @@ struct engine_options {
 	struct timelabel timeline;   /* since_ns: set by the owner, with window.start_ns */
 	uint32_t max_stack, max_branches; /* as in struct stack_walk */
 	uint32_t max_depth;          /* frames of a stack unwound by CFI; 0: the default */
-	const char *machine;         /* uname -m of the recorded machine */
+	const char *machine, *cache_dir; /* its uname -m; of interp-saved.h, or NULL */
 	bool has_locks;              /* waits for locks have the labels of locklabels.h */
 	struct golabels_wanted go;   /* labels of Go programs */
 	enum interp_mode interpreter; /* what stacks show of one; without a host: NONE */

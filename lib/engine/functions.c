@@ -36,10 +36,12 @@ const char *functions_quality_name(enum interp_quality q)
 }
 
 void functions_init(struct functions *f, const struct interp_tables *t, struct strtab *strings,
-		    struct labels *labels, enum interp_mode mode)
+		    struct labels *labels, enum interp_mode mode, const char *saved_dir)
 {
 	*f = (struct functions){
-		.mode = mode, .cache.tables = *t, .strings = strings, .labels = labels,
+		.mode = mode, .cache.tables = *t,
+		.cache.saved_dir = saved_dir ? strdup(saved_dir) : NULL,
+		.strings = strings, .labels = labels,
 	};
 	functions_pace_init(&f->pace);
 }

@@ -64,9 +64,10 @@ struct functions {
 	} last_labels;
 };
 
-/* The tables, strings and labels are borrowed. */
+/* The tables, strings and labels are borrowed.  saved_dir: the folder for interp-saved.h, which is
+ * copied, or NULL. */
 void functions_init(struct functions *f, const struct interp_tables *t, struct strtab *strings,
-		    struct labels *labels, enum interp_mode mode);
+		    struct labels *labels, enum interp_mode mode, const char *saved_dir);
 void functions_done(struct functions *f);
 
 /* Records are about to be read. */

@@ -40,22 +40,30 @@ static struct interp_cache_file *find_file(const struct interp_cache *c, uint32_
 	return NULL;
 }
 
+/* With what earlier recordings have learned.  NULL: no memory. */
+static struct interp_cache_file *add_file(struct interp_cache *c, const struct interp_process *p)
+{
+	if (!VEC_PUSH(&c->file, ((struct interp_cache_file){ .serial = interp_process_file(p) })))
+		return NULL;
+	struct interp_cache_file *f = &c->file.v[c->file.n - 1];
+	interp_learn_init(&f->learn, interp_process_runtime(p));
+	snprintf(f->saved_name, sizeof(f->saved_name), "%s", interp_process_saved_name(p));
+	if (c->saved_dir && f->saved_name[0])
+		interp_saved_read(c->saved_dir, f->saved_name, &f->learn);
+	return f;
+}
+
 /* Short processes learn too little for themselves. */
 static void share(struct interp_cache *c, const struct interp_cache_entry *e)
 {
 	struct interp_learn *own = &e->samples->learn;
-	uint32_t serial = interp_process_file(e->process);
-	struct interp_cache_file *f = find_file(c, serial);
-	if (own->instruction == ACTIVATION_NO_PLACE || own->frame == ACTIVATION_NO_PLACE) {
-		if (f)
-			interp_learn_adopt(own, &f->learn);
+	struct interp_cache_file *f = find_file(c, interp_process_file(e->process));
+	if (!f && !(f = add_file(c, e->process)))
 		return;
-	}
-	if (f || !interp_learn_is_known(own) ||
-	    !VEC_PUSH(&c->file, ((struct interp_cache_file){ .serial = serial })))
-		return;
-	interp_learn_init(&c->file.v[c->file.n - 1].learn, interp_process_runtime(e->process));
-	interp_learn_adopt(&c->file.v[c->file.n - 1].learn, own);
+	if (!interp_learn_has_places(own))
+		interp_learn_adopt(own, &f->learn);
+	else if (!interp_learn_has_places(&f->learn) && interp_learn_is_known(own))
+		interp_learn_adopt(&f->learn, own);
 }
 
 /* Later ones may take over all that a process has learned. */
@@ -94,9 +102,15 @@ void interp_cache_done(struct interp_cache *c)
 		free(c->by_pid.item.v[i].value);
 	}
 	idmap_done(&c->by_pid);
-	for (size_t i = 0; i < c->file.n; i++)
+	for (size_t i = 0; i < c->file.n; i++) {
+		const struct interp_cache_file *f = &c->file.v[i];
+		if (c->saved_dir && f->saved_name[0])
+			interp_saved_write(c->saved_dir, f->saved_name, &f->learn);
 		interp_learn_done(&c->file.v[i].learn);
+	}
 	VEC_FREE(&c->file);
+	free(c->saved_dir);
+	c->saved_dir = NULL;
 	refused_done(&c->refused);
 }
 

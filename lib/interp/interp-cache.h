@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "interp/interp.h"
 #include "interp/interp-learn.h"
+#include "interp/interp-saved.h"
 #include "proc/idmap.h"
 #include "proc/refused.h"
 
@@ -20,11 +21,13 @@ struct procs_process;
 
 struct interp_cache_file {
 	uint32_t serial;                /* of its DSO */
+	char saved_name[INTERP_SAVED_NAME_MAX]; /* "": not kept for later recordings */
 	struct interp_learn learn;
 };
 
 struct interp_cache {
 	struct interp_tables tables;    /* the owner's */
+	char *saved_dir;                /* for interp-saved.h, owned; NULL: none */
 	struct idmap by_pid;            /* private: struct interp_cache_entry */
 	uint32_t n_found;               /* processes with an interpreter */
 	uint32_t n_opened;              /* interpreters so far */

@@ -13,13 +13,14 @@
 
 #include <stdlib.h>
 
-#define CALLS 1024u             /* a power of two: loops have some hundreds */
+#define CALLS INTERP_CALLPLACES_MAX
 #define CALL_STEPS 8u
 #define N_MIN 3u                /* samples before the place of a call is used, */
 #define FITS_MIN 2u             /* with a frame that fits, before it says anything */
 #define N_MAX 64u               /* and before it is learned more seldom: */
 #define SELDOM 8u
 #define MOST 32u                /* as often as the best one, except in one of so many */
+#define KNOWN_N 8u              /* before later recordings may use it */
 #define NEAR 96u                /* bytes of code in which a slot is mostly used for the same */
 
 /* A call from the loop where the instruction is elsewhere. */
@@ -97,6 +98,27 @@ static struct interp_callplaces_one *call_at(struct interp_callplaces *l, uint64
 	return l->call[slot];
 }
 
+size_t interp_callplaces_list(const struct interp_callplaces *l,
+			      struct interp_callplaces_known *ret)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; l->call && i < CALLS; i++) {
+		const struct interp_callplaces_one *c = l->call[i];
+		if (c && c->place != ACTIVATION_NO_PLACE && c->n_seen >= KNOWN_N)
+			ret[n++] = (struct interp_callplaces_known){ c->pc, c->place, 0 };
+	}
+	return n;
+}
+
+void interp_callplaces_put(struct interp_callplaces *l, const struct interp_callplaces_known *k)
+{
+	struct interp_callplaces_one *c = call_at(l, k->pc);
+	if (!c)
+		return;
+	c->place = k->place;
+	c->n_seen = KNOWN_N;
+}
+
 /* Nearly all of its functions have had their frame there. */
 static bool fits(const struct interp_callplaces_one *c, uint32_t place)
 {
@@ -127,10 +149,12 @@ static uint32_t call_score(const struct interp_callplaces_one *c, uint32_t place
 static void choose_for_call(struct interp_callplaces_one *c)
 {
 	uint32_t best_score = 0, most = 0, most_fits = 0;
+	if (c->n < N_MIN)
+		return;
 	c->place = ACTIVATION_NO_PLACE;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++)
 		most_fits = c->of[i].n_fits > most_fits ? c->of[i].n_fits : most_fits;
-	for (uint32_t i = 0; i < ACTIVATION_PLACES && c->n >= N_MIN; i++)
+	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++)
 		most = code_share(c, i, most_fits) > most ? code_share(c, i, most_fits) : most;
 	for (uint32_t i = 0; i < ACTIVATION_PLACES && most; i++) {
 		uint32_t score = call_score(c, i), share = code_share(c, i, most_fits);

@@ -6,7 +6,11 @@
  * the rest of the loop.  The place is learned for each such call.
  */
 
+#include <stddef.h>
+
 #include "interp/interp-place.h"
+
+#define INTERP_CALLPLACES_MAX 1024u     /* a power of two: loops have some hundreds */
 
 struct interp_callplaces {
 	/* Private. */
@@ -22,6 +26,16 @@ void interp_callplaces_forget_frames(struct interp_callplaces *l);
 
 /* Forgets all, and takes over what another one has learned, as far as there is memory. */
 void interp_callplaces_copy(struct interp_callplaces *l, const struct interp_callplaces *from);
+
+/* A call whose place is known well enough for later recordings. */
+struct interp_callplaces_known { uint64_t pc; uint32_t place, unused; };
+
+/* Lists them in ret[INTERP_CALLPLACES_MAX]; returns how many there are. */
+size_t interp_callplaces_list(const struct interp_callplaces *l,
+			      struct interp_callplaces_known *ret);
+
+/* The place of a call, until enough samples have it. */
+void interp_callplaces_put(struct interp_callplaces *l, const struct interp_callplaces_known *c);
 
 /* An activation that is calling.  frame: its own one, or 0.  hint: the function that is there when
  * memory is read, or INTERP_NO_CODE. */

@@ -4,6 +4,7 @@
 /* What a language adds to interp-process.h. */
 
 #include "interp/interp-process.h"
+#include "interp/interp-saved.h"
 #include "symbolize/elf/symelf.h"
 #include "symbolize/runtime/runtime-memory.h"
 #include "symbolize/runtime/runtime-pages.h"
@@ -21,6 +22,7 @@ struct interp_process {
 	uint32_t pid, dso;              /* of its functions */
 	uint64_t start;                 /* of the mapping of its file */
 	uint32_t file;                  /* the serial of its DSO */
+	char saved_name[INTERP_SAVED_NAME_MAX];
 	int code;                       /* why memory could not be read, -errno; 0: it could */
 	struct symelf elf;              /* names of native functions */
 	bool has_elf, is_other_namespace;

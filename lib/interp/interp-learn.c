@@ -43,15 +43,19 @@ void interp_learn_done(struct interp_learn *l)
 	interp_callplaces_done(&l->calls);
 }
 
+bool interp_learn_has_places(const struct interp_learn *l)
+{
+	return l->instruction != ACTIVATION_NO_PLACE && l->frame != ACTIVATION_NO_PLACE;
+}
+
 bool interp_learn_is_known(const struct interp_learn *l)
 {
-	return l->n >= KNOWN_N && l->instruction != ACTIVATION_NO_PLACE &&
-	       l->frame != ACTIVATION_NO_PLACE;
+	return l->n >= KNOWN_N && interp_learn_has_places(l);
 }
 
 void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from)
 {
-	if (from->instruction == ACTIVATION_NO_PLACE || from->frame == ACTIVATION_NO_PLACE)
+	if (!interp_learn_has_places(from))
 		return;
 	l->instruction = from->instruction;
 	l->frame = from->frame;

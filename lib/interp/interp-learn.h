@@ -42,6 +42,9 @@ struct interp_learn {
 void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r);
 void interp_learn_done(struct interp_learn *l);
 
+/* Is there a place of the instruction and one of the frame? */
+bool interp_learn_has_places(const struct interp_learn *l);
+
 /* Is enough known for other processes of the same file? */
 bool interp_learn_is_known(const struct interp_learn *l);
 

@@ -146,6 +146,7 @@ static void init(struct interp_process *p, const struct interp_tables *t, uint32
 		},
 	};
 	runtime_pages_init(&p->pages, &p->memory, PAGES_MAX);
+	interp_saved_name(from->at.dso, p->saved_name);
 	static const struct symdebug_place no_debug_files = { .host = NULL };
 	p->has_elf = symelf_open(&p->elf, from->at.dso, &no_debug_files) == 0;
 	p->is_other_namespace = host_own_tid(t->host, pid, p->tid) != p->tid;
@@ -211,6 +212,11 @@ const char *interp_process_name(const struct interp_process *p)
 uint32_t interp_process_file(const struct interp_process *p)
 {
 	return p->file;
+}
+
+const char *interp_process_saved_name(const struct interp_process *p)
+{
+	return p->saved_name;
 }
 
 const struct interp_code *interp_process_code(const struct interp_process *p)

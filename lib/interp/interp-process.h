@@ -27,8 +27,9 @@ const char *interp_process_name(const struct interp_process *p);
 
 const struct interp_code *interp_process_code(const struct interp_process *p);
 
-/* The serial of its file's DSO. */
+/* The serial of its file's DSO, and the name of interp_saved_name. */
 uint32_t interp_process_file(const struct interp_process *p);
+const char *interp_process_saved_name(const struct interp_process *p);
 
 /* Is its file still mapped where it was?  Otherwise p must be closed. */
 bool interp_process_fits(const struct interp_process *p, struct procs_process *process);

@@ -212,6 +212,8 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.by_count = by_count(k), .has_gaps = has_gaps(k),
 		.has_locks = c->locks,
 		.interpreter = c->no_runtime_names ? INTERP_NONE : (enum interp_mode)c->interpreter,
+		.cache_dir = c->naming.no_cache || !k->host ? NULL :
+					host_cache_dir(k->host, c->cache_dir),
 		.go = { .mode = (enum golabels_mode)c->go_labels, .ids = c->go_ids,
 			.open = c->machine ? c->machine->perf_event_open : evopen_syscall },
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,

@@ -35,7 +35,7 @@ ALLOWED = {
                  "symbolize/cfi/cfi.h", "symbolize/runtime", "symbolize/jit"],
     "lib/stack": ["base", "agg", "proc", "source/record.h", "symbolize/arch/arch.h", "symbolize/elf", "symbolize/cfi", "symbolize/unwind",
                   "symbolize/runtime"],
-    "lib/interp": ["base", "agg", "proc", "stack", "symbolize/arch/arch.h", "symbolize/cfi", "symbolize/elf", "symbolize/runtime"],
+    "lib/interp": ["base", "agg", "proc", "stack", "symbolize/arch/arch.h", "symbolize/cfi", "symbolize/elf", "symbolize/pack/cachefile.h", "symbolize/runtime"],
     "lib/labels": ["base", "agg", "event", "proc", "stack", "source", "symbolize/arch/arch.h", "symbolize/cfi/cfi.h",
                    "symbolize/elf/dso.h", "symbolize/runtime", "cprof-labels.h"],
     "lib/engine": ["base", "agg", "interp", "proc", "stack", "labels", "source", "symbolize/jit"],

@@ -55,7 +55,7 @@ static void start(void)
 	const struct interp_tables t = {
 		.dsos = &dsos, .frames = &frame_table, .stacks = &stacks,
 	};
-	functions_init(&functions, &t, &strings, &labels, INTERP_AUTO);
+	functions_init(&functions, &t, &strings, &labels, INTERP_AUTO, NULL);
 	functions.kept.budget = &budget;
 	interp_samples_init(&samples, &interptable);
 	code.dso = dso_table_add(&dsos, &key, "/python")->id;

@@ -48,7 +48,7 @@ static void test_mapped(void)
 	struct procs_process process = { .pid = 7 };
 	const struct record r = { .tid = 7 };
 	const struct interp_code code = { .dso = elf, .is_loop = is_loop };
-	functions_init(&f, &tables, NULL, NULL, INTERP_AUTO);
+	functions_init(&f, &tables, NULL, NULL, INTERP_AUTO, NULL);
 	f.now_ns = SECOND_NS;
 	f.seen[hash_u64(7) % FUNCTIONS_SEEN] = (struct functions_seen){
 		.pid = 7, .time_ns = SECOND_NS, .has_program = true, .program.code = &code,
@@ -71,7 +71,7 @@ int main(void)
 	const struct procs none = { .n_threads = 0 };
 	const struct procs_process ended = { .pid = 7 };
 	struct functions f;
-	functions_init(&f, &tables, NULL, NULL, INTERP_AUTO);
+	functions_init(&f, &tables, NULL, NULL, INTERP_AUTO, NULL);
 	uint64_t now_ns = 1000 * SECOND_NS + 5000000;
 	functions_tick(&f, &none, now_ns);
 	interp_cache_is_early(&f.cache, &ended, now_ns);
