@@ -9,7 +9,7 @@ refused 64 'second' 'two lists' symbolize --files-from a --files-from b
 refused 64 'simple, full or none' 'an unknown mode' symbolize --demangle=often a
 refused 64 'symbol-timeout' 'an invalid time' symbolize --symbol-timeout soon a
 refused 64 'symbol-timeout' 'a time of 0' symbolize --symbol-timeout 0 a
-refused 64 'exclude' '-q and -v' symbolize -q -v a
+refused 64 'cannot be combined' '-q and -v' symbolize -q -v a
 refused 1 "'nosuch.pb.gz'" 'a missing file' symbolize nosuch.pb.gz
 refused 1 "'nosuch.pb.gz'" 'a missing file of two' symbolize nosuch.pb.gz b
 refused 1 "'nosuch'" 'a missing list' symbolize --files-from nosuch
