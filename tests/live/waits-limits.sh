@@ -107,7 +107,7 @@ privileged() {
 	is "$status" 0 'a shell that starts a set-user-ID program'
 	like err '^  1 program not recorded: .*set-user-ID' 'what it does is missing, and reported'
 	check 'what the shell waits for is there' test -s c.off-cpu.pb.gz
-	profile 'also in the comments' c.off-cpu.pb.gz "'programs not recorded: ' in comments"
+	profile 'also in the comments' c.off-cpu.pb.gz "'program not recorded: ' in comments"
 	run as_nobody ./cprof.keep record -e wall --strict -o c.pb.gz -- ./suid.keep mixed
 	is "$status" 2 '--strict fails'
 	rm -f ./*.pb.gz

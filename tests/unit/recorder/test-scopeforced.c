@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,12 +36,12 @@ struct used {
 };
 
 static uint64_t end_ns, n_execs;
-static volatile sig_atomic_t is_over;
+static atomic_bool is_over;
 
 static void end_target(int number)
 {
 	(void)number;
-	is_over = 1;
+	is_over = true;
 }
 
 static bool goes_on(void)
@@ -75,8 +76,9 @@ static void create_process(const char *program)
 		_exit(0);
 	}
 	n_execs += program != NULL;
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	/* SIGTERM may come meanwhile; its page faults count when it has been waited for */
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 static void storm(void)
@@ -152,6 +154,7 @@ static int record(struct cprof_recorder *r, pid_t pid, uint64_t ms, struct cprof
 	struct kind_session *k = &r->session;
 	uint64_t start_ns = clock_monotonic_ns(), due_ns = start_ns + CHANGE_NS;
 	int n = 0;
+	bool is_told = false;
 	/* Only this function decides. */
 	((struct kind_cpu *)k->state)->may_change = false;
 	kill(pid, SIGCONT);
@@ -162,8 +165,8 @@ static int record(struct cprof_recorder *r, pid_t pid, uint64_t ms, struct cprof
 		if (code == CPROF_TARGET_GONE)
 			return n;
 		uint64_t now_ns = clock_monotonic_ns();
-		if (now_ns - start_ns > ms * 1000000u && n >= (int)MIN_CHANGES)
-			kill(pid, SIGTERM);
+		if (now_ns - start_ns > ms * 1000000u && n >= (int)MIN_CHANGES && !is_told)
+			is_told = kill(pid, SIGTERM) == 0;
 		enum cprof_scope to = k->scope == CPROF_SCOPE_CPU ? CPROF_SCOPE_TASK
 								   : CPROF_SCOPE_CPU;
 		if (now_ns < due_ns || kind_cpu_is_replacing(k))
