@@ -77,6 +77,8 @@ uint32_t language_of_function(const char *name)
 		{ "execute_ex", 1 << LANGUAGE_PHP },
 		{ "Perl_runops_standard", 1 << LANGUAGE_PERL },
 		{ "luaV_execute", 1 << LANGUAGE_LUA },
+		/* what calls it from outside, for stripped programs */
+		{ "lua_pcallk", 1 << LANGUAGE_LUA }, { "lua_pcall", 1 << LANGUAGE_LUA },
 	};
 	for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
 		if (strncmp(name, prefix[i], strlen(prefix[i])) == 0)

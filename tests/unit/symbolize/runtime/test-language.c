@@ -33,6 +33,7 @@ int main(void)
 		"with a PHP function");
 	missing(language_of_file("/lib/libruby-3.1.so") | language_of_function("rb::run"), NULL,
 		"Ruby's library with a Ruby function");
+	missing(language_of_function("lua_pcallk"), "Lua", "a stripped interpreter of Lua");
 	missing(python | jit, "Python", "Python's interpreter with code made by a library");
 	for (enum language l = 0; l < LANGUAGE_N; l++)
 		tap_ok(language_text(l)->what && language_text(l)->remedy,
