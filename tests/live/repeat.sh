@@ -43,14 +43,14 @@ is "$(find /tmp -maxdepth 1 -name 'cprof-repeat-*' -empty -user "$(id -u)")" '' 
 # runs say nothing on a busy machine; the note and the labels say how it was recorded.
 against() {
 	run "$CPROF" record -q -e cpu-clock -F 5000 --repeat 6 --against "$1" -o new.pb.gz -- \
-		"$PROG/serial" 100
+		"$PROG/serial" 20
 	is "$status" 0 "$2: recorded"
 	for name in old new; do
 		run "$CPROF" report --by cprof::run --limit 0 --json $name.pb.gz
 		is "$(grep -c '"name"' out)" 6 "$2: $name has six runs"
 	done
 }
-against "old.pb.gz=$PROG/serial 100" 'against a plain command'
+against "old.pb.gz=$PROG/serial 20" 'against a plain command'
 run "$CPROF" report --diff old.pb.gz --fail-if 'flat(*) > +5%' new.pb.gz
 is "$status" 0 'the same program: the gate is silent'
 like out '^Runs: 6 before, 6 now, in pairs$' 'the runs are compared in pairs'
@@ -58,7 +58,7 @@ like out '^Runs: 6 before, 6 now, in pairs$' 'the runs are compared in pairs'
 "$CPROF" report --info new.pb.gz >new.txt
 like old.txt 'in pairs: 6 runs, in turns with' 'the profile says so'
 is "$(grep -F 'in pairs:' old.txt)" "$(grep -F 'in pairs:' new.txt)" 'and the other one the same'
-against "old.pb.gz=P='$PROG/serial'; \"\$P\" 60 >/dev/null; \"\$P\" 40" 'against a command for a shell'
+against "old.pb.gz=P='$PROG/serial'; \"\$P\" 12 >/dev/null; \"\$P\" 8" 'against a command for a shell'
 run "$CPROF" record -q -e cpu-clock -F 5000 --repeat 6 \
 	--against "old.pb.gz=$PROG/steps" -o new.pb.gz -- "$PROG/steps" 1000
 run "$CPROF" report --diff old.pb.gz --fail-if 'flat(*) > +1%' new.pb.gz
