@@ -321,8 +321,8 @@ static void recording_done(struct recording *rec)
 	partwriter_done(&rec->parts);
 	control_close(&rec->control);
 	targetuse_done(&rec->use);
-	free(rec->cache_dir);
 	cprof_recorder_free(rec->recorder);
+	free(rec->cache_dir);
 	cprof_cgroup_free(rec->cgroup);
 	cprof_preload_free(rec->preload);
 	signals_close(&rec->signals);
