@@ -4,6 +4,7 @@
  */
 #include "cmd/agent/agent-fit.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Of two CPUs at 19 Hz in windows of 10 s, which have at most 380 samples. */
@@ -25,14 +26,6 @@ void agent_fit_init(struct agent_fit *f, const struct agent_config *c)
 	*f = (struct agent_fit){ .keep = 1, .services_max = c->services_max };
 }
 
-static double square_root(double x)
-{
-	double root = x;
-	for (int i = 0; i < 64; i++)
-		root = (root + x / root) / 2;
-	return root;
-}
-
 /* More samples have more different stacks, but not proportionally more. */
 uint64_t agent_fit_limit(const struct agent_config *c, unsigned n_cpus)
 {
@@ -40,7 +33,7 @@ uint64_t agent_fit_limit(const struct agent_config *c, unsigned n_cpus)
 	if (c->window_bytes)
 		return c->window_bytes;
 	return samples <= LIMIT_SAMPLES ? LIMIT_BYTES
-		: (uint64_t)(LIMIT_BYTES * square_root(samples / LIMIT_SAMPLES));
+		: (uint64_t)(LIMIT_BYTES * sqrt(samples / LIMIT_SAMPLES));
 }
 
 /* The factor for the samples with which a window would be as large as what is aimed at. */
