@@ -1,8 +1,6 @@
-/*
- * The table of changes.  Each change has its standard error.  Changes within chance are marked with
- * '~' and dimmed, so that readers need not judge by size alone.
- */
+/* Compares two profiles, prints the changes as text, JSON or CSV, and checks conditions. */
 
+#include "cmd/report/difftext.h"
 #include "cmd/report/report.h"
 
 #include "base/cleanup.h"
@@ -12,140 +10,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-struct printer {
-	const struct report *r;
-	const struct diff *d;
-	bool is_share;
+static const char *const norms[] = {
+	[DIFF_SHARE] = "share", [DIFF_PER_SECOND] = "per-second", [DIFF_ABSOLUTE] = "absolute",
 };
-
-/* A normalised value: "12.34%", or in the unit of the table. */
-static const char *value_text(const struct printer *p, double value, bool with_sign,
-			      char buf[SCALE_TEXT_MAX])
-{
-	const char *sign = with_sign && value > 0 ? "+" : "";
-	if (p->is_share) {
-		snprintf(buf, SCALE_TEXT_MAX, "%s%.2f%%", sign, 100 * value);
-		return buf;
-	}
-	double v = value * p->r->scale.factor;
-	const char *suffix = p->r->scale.suffix;
-	if (v == floor(v) && fabs(v) < 1e15)
-		snprintf(buf, SCALE_TEXT_MAX, "%s%.0f%s", sign, v, suffix);
-	else
-		snprintf(buf, SCALE_TEXT_MAX, "%s%.2f%s", sign, v, suffix);
-	return buf;
-}
-
-static const char *error_text(const struct printer *p, const struct diff_change *c,
-			      char buf[SCALE_TEXT_MAX])
-{
-	char text[SCALE_TEXT_MAX];
-	if (!p->d->has_var)
-		return "?";
-	snprintf(buf, SCALE_TEXT_MAX, "%.38s", value_text(p, c->se, false, text));
-	return buf;
-}
-
-static void print_change(const struct printer *p, const struct diff_change *c)
-{
-	const struct term *term = &p->r->term;
-	char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX], d[SCALE_TEXT_MAX], s[SCALE_TEXT_MAX];
-	bool noise = p->d->has_var && !c->is_significant;
-	fprintf(term->out, " %9s %9s ", value_text(p, c->base.value, false, a),
-		value_text(p, c->fresh.value, false, b));
-	term_color(term, noise ? TERM_DIM : c->delta > 0 ? TERM_RED : TERM_GREEN);
-	/* '~': within chance; '*': significant; ' ': unknown. */
-	fprintf(term->out, "%9s %s%-8s%c", value_text(p, c->delta, true, d),
-		term->has_utf8 ? "\xc2\xb1" : "+-", error_text(p, c, s),
-		!p->d->has_var ? ' ' : noise ? '~' : '*');
-	term_color(term, TERM_PLAIN);
-}
-
-static const struct { const char *json, *text; } norms[] = {
-	[DIFF_SHARE] = { "share", "shares of the total" },
-	[DIFF_PER_SECOND] = { "per-second", "values per second" },
-	[DIFF_ABSOLUTE] = { "absolute", "plain values" },
-};
-
-static void print_totals(const struct printer *p, const struct report_view *base)
-{
-	const struct report *r = p->r;
-	const struct model *bm = base->m, *fm = r->view.m;
-	FILE *out = r->term.out;
-	char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX], s[SCALE_TEXT_MAX];
-	/* The base may have another unit of the same family. */
-	struct scale base_scale = r->scale;
-	double ratio = scale_ratio(model_string(bm, bm->type[base->type].unit),
-				   model_string(fm, fm->type[r->view.type].unit));
-	base_scale.factor *= ratio > 0 ? ratio : 1;
-	fprintf(out, "Type: ");
-	term_print_name(&r->term, model_string(fm, fm->type[r->view.type].type), 40);
-	fprintf(out, " (");
-	term_print_name(&r->term, model_string(fm, fm->type[r->view.type].unit), 30);
-	fprintf(out, ")\nCompared: %s\n", norms[p->d->norm].text);
-	struct scale wall = scale_choose(fm->duration_ns, fm->duration_ns, "nanoseconds");
-	fprintf(out, "Total: %s before", scale_text(base_scale, p->d->total.base.raw, a));
-	if (bm->duration_ns > 0)
-		fprintf(out, " (in %s)", scale_text(wall, bm->duration_ns, s));
-	fprintf(out, ", %s now", scale_text(r->scale, p->d->total.fresh.raw, b));
-	if (fm->duration_ns > 0)
-		fprintf(out, " (in %s)", scale_text(wall, fm->duration_ns, s));
-	fputc('\n', out);
-	if (p->d->base_runs)
-		fprintf(out, "Runs: %u before, %u now%s%s\n", p->d->base_runs, p->d->fresh_runs,
-			p->d->has_pairs ? ", in pairs" : "",
-			p->d->norm == DIFF_ABSOLUTE ? "; values are means of a run" : "");
-	if (!p->d->has_var)
-		fprintf(out, "The numbers of samples are unknown, so noise cannot be "
-			     "distinguished from change.\n");
-	else if (p->d->base_runs)
-		fprintf(out,
-			"%u of %u %s changed by more than the runs differ (* significant, ~ not)\n",
-			p->d->n_significant, p->d->n_rows, r->o->kind.plural);
-	else
-		fprintf(out,
-			"%u of %u %s changed by more than chance (* beyond %.1f standard errors, "
-			"~ within)\n",
-			p->d->n_significant, p->d->n_rows, r->o->kind.plural,
-			p->d->z_needed);
-}
-
-static void print_text(const struct printer *p, const struct report_view *base, uint32_t n)
-{
-	const struct report *r = p->r;
-	FILE *out = r->term.out;
-	bool cum = r->o->order == TOP_BY_CUM, both = !r->term.width || r->term.width >= 120;
-	int column = 41 + (r->term.has_utf8 ? 0 : 1);
-	print_totals(p, base);
-	fputc('\n', out);
-	term_color(&r->term, TERM_BOLD);
-	for (int k = 0; k < (both ? 2 : 1); k++) {
-		const char *what = (k == 0) == cum ? "cum" : "flat";
-		char before[16], change[24];
-		snprintf(before, sizeof(before), "%s old", what);
-		snprintf(change, sizeof(change), "%s new", what);
-		fprintf(out, " %9s %9s %9s %*s", before, change, "change",
-			r->term.has_utf8 ? 10 : 11, "");
-	}
-	fprintf(out, "  %s", report_head_name(r->o));
-	term_color(&r->term, TERM_PLAIN);
-	fputc('\n', out);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct diff_row *x = &p->d->row[i];
-		print_change(p, cum ? &x->cum : &x->flat);
-		if (both)
-			print_change(p, cum ? &x->flat : &x->cum);
-		fputs("  ", out);
-		int room = r->term.width ? r->term.width - column * (both ? 2 : 1) - 2 : 0;
-		term_print_name(&r->term, x->row->name, r->term.width && room < 8 ? 8 : room);
-		fputc('\n', out);
-	}
-	if (n < p->d->n_rows)
-		fprintf(out, "(%u more; --limit 0 shows all)\n", p->d->n_rows - n);
-}
 
 static void json_change(FILE *out, const char *key, const struct diff_change *c, const char *after)
 {
@@ -157,7 +26,7 @@ static void json_change(FILE *out, const char *key, const struct diff_change *c,
 		c->is_significant ? "true" : "false", c->base.raw, c->fresh.raw, after);
 }
 
-static void print_json(const struct printer *p, uint32_t n)
+static void print_json(const struct difftext *p, uint32_t n)
 {
 	const struct report *r = p->r;
 	const struct model *m = r->view.m;
@@ -172,10 +41,11 @@ static void print_json(const struct printer *p, uint32_t n)
 		     "  \"significant\": %u,\n  \"has_standard_errors\": %s,\n  "
 		     "\"base_runs\": %u,\n  \"new_runs\": %u,\n  "
 		     "\"pairs\": %s,\n  ",
-		norms[p->d->norm].json, p->d->z_needed, p->d->n_significant,
+		norms[p->d->norm], p->d->z_needed, p->d->n_significant,
 		p->d->has_var ? "true" : "false", p->d->base_runs, p->d->fresh_runs,
 		p->d->has_pairs ? "true" : "false");
-	json_change(out, "total", &p->d->total, ",\n");
+	json_change(out, "total", &p->d->total, ",\n  ");
+	json_change(out, "absolute_total", &p->d->absolute, ",\n");
 	fprintf(out, "  \"rows_total\": %u,\n  \"rows\": [", p->d->n_rows);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct diff_row *x = &p->d->row[i];
@@ -194,7 +64,7 @@ static void csv_change(FILE *out, const struct diff_change *c)
 		c->is_significant ? "yes" : "no");
 }
 
-static void print_csv(const struct printer *p, uint32_t n)
+static void print_csv(const struct difftext *p, uint32_t n)
 {
 	FILE *out = p->r->term.out;
 	fprintf(out, "name,flat_base,flat_new,flat_change,flat_error,flat_significant,"
@@ -207,7 +77,7 @@ static void print_csv(const struct printer *p, uint32_t n)
 	}
 }
 
-static void print_condition(const struct printer *p, const struct failif *g,
+static void print_condition(const struct difftext *p, const struct failif *g,
 			    const struct diff_row *row)
 {
 	fprintf(stderr, "cprof report: ");
@@ -218,14 +88,15 @@ static void print_condition(const struct printer *p, const struct failif *g,
 		char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX];
 		fprintf(stderr, ": '");
 		printable_text(stderr, row->row->name);
-		fprintf(stderr, "' went from %s to %s", value_text(p, c->base.value, false, a),
-			value_text(p, c->fresh.value, false, b));
+		fprintf(stderr, "' went from %s to %s",
+			difftext_value(p, p->d->norm, c->base.value, false, a),
+			difftext_value(p, p->d->norm, c->fresh.value, false, b));
 	}
 	fputc('\n', stderr);
 }
 
 /* Checks all conditions, so that one run reports all that hold. */
-static int check_conditions(const struct printer *p, bool *ret_failed, struct err *e)
+static int check_conditions(const struct difftext *p, bool *ret_failed, struct err *e)
 {
 	const struct report *report = p->r;
 	const struct model *m = report->view.m;
@@ -306,7 +177,7 @@ int report_diff_print(const struct report *report, const struct report_view *bas
 	r = diff_new(&from, &to, ratio, report->o->norm, &d, e);
 	if (r < 0)
 		return r;
-	struct printer p = { .r = report, .d = d, .is_share = report->o->norm == DIFF_SHARE };
+	struct difftext p = { .r = report, .d = d };
 	diff_sort(d, report->o->order);
 	uint32_t n = report_head_limit(report->o, d->n_rows);
 	if (report->o->format == REPORT_JSON)
@@ -314,6 +185,6 @@ int report_diff_print(const struct report *report, const struct report_view *bas
 	else if (report->o->format == REPORT_CSV)
 		print_csv(&p, n);
 	else
-		print_text(&p, base, n);
+		difftext_print(&p, base);
 	return check_conditions(&p, ret_failed, e);
 }

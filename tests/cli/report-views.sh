@@ -129,8 +129,33 @@ rm -f many.script many.pb.gz many.elf out page.html
 
 run "$CPROF" report --diff "$p" "$p" --fail-if 'flat(*) > +0%'
 is "$status" 0 '--diff: a profile against itself passes --fail-if'
-like out '^0 of 6 functions changed by more than chance' \
+like out '^Verdict: no significant change in 6 functions; total 0ms .*, which could be noise$' \
 	'--diff: a profile against itself has no significant change'
+is "$(tail -n 1 out)" '(6 without a significant change; --limit 0 shows all)' \
+	'--diff: rows that could be noise are folded'
+run "$CPROF" report --diff "$p" --limit 0 "$p"
+is "$(grep -c ' ~ .* ~  ' out)" 6 '--diff --limit 0: all rows are shown'
+
+# One function takes longer, and has two callers; the shares of all others shrink.
+printf '%s\n' 'main;work;hash 7000' 'main;work;mix 2900' 'main;rest 100' >before.folded
+printf '%s\n' 'main;work;hash 9000' 'main;work;mix 2900' 'main;rest 100' >after.folded
+for name in before after; do
+	"$CPROF" convert -o $name.pb.gz $name.folded || fail "$name.pb.gz"
+done
+run "$CPROF" report --diff before.pb.gz after.pb.gz
+like out "^Verdict: 2 of 5 functions changed significantly, most of all 'hash' [(][+]5.00% .*; total [+]2000 .* [(][+]20.0%[)], significant$" \
+	'--diff: the verdict names the function, not one whose share shrank'
+like out '^The total changed, too, .* --absolute$' '--diff: shares of unchanged functions'
+is "$(sed '1,/ flat old /d' out | grep -c '[*]')" 2 '--diff: significant rows'
+like out '^[(]3 without a significant change' '--diff: the others are folded'
+run "$CPROF" report --diff before.pb.gz --absolute after.pb.gz
+like out "most of all 'hash' [(][+]2000 " '--diff --absolute: the value of the change'
+is "$(sed -n '/ flat old /{n;s/.* //p;}' out)" hash '--diff: the largest change is first'
+run "$CPROF" report --diff before.pb.gz --sort name --absolute after.pb.gz
+unlike out '  (rest|mix)$' '--diff --sort: noise is folded, too'
+run "$CPROF" report --diff before.pb.gz --limit 1 after.pb.gz
+like out '^[(]4 more; --limit 0' '--diff --limit: as many rows as asked for'
+rm -f before.* after.*
 run "$CPROF" report --diff "$p" --focus main "$p" --fail-if 'cum(main) > 50%'
 is "$status" 3 '--fail-if: a condition that holds is status 3'
 like err "cum\\(main\\) > 50% holds: 'main' went from 100.00% to 100.00%" \

@@ -186,6 +186,38 @@ void diff_sort(struct diff *d, enum top_order order)
 		      order == TOP_BY_NAME ? by_name : by_flat_change);
 }
 
+/* sign 0: of any sign */
+static const struct diff_row *largest(const struct diff *d, bool is_cum, int sign,
+				      const struct diff_change **ret_change)
+{
+	const struct diff_row *found = NULL;
+	for (uint32_t i = 0; i < d->n_rows; i++) {
+		const struct diff_row *x = &d->row[i];
+		const struct diff_change *c = is_cum ? &x->cum : &x->flat;
+		if (!c->is_significant || c->delta * sign < 0 ||
+		    (found && fabs(c->delta) <= fabs((*ret_change)->delta)))
+			continue;
+		found = x;
+		*ret_change = c;
+	}
+	return found;
+}
+
+/* A function that takes longer takes shares from all others.  Its own grows with the total. */
+const struct diff_row *diff_largest(const struct diff *d, const struct diff_change **ret_change)
+{
+	int sign = d->norm != DIFF_SHARE || !d->absolute.is_significant ? 0 :
+		   d->absolute.delta > 0 ? 1 : -1;
+	for (int is_cum = 0; is_cum < 2; is_cum++) {
+		const struct diff_row *x = largest(d, is_cum, sign, ret_change);
+		if (!x && sign)
+			x = largest(d, is_cum, 0, ret_change);
+		if (x)
+			return x;
+	}
+	return NULL;
+}
+
 const struct diff_row *diff_find(const struct diff *d, const char *name)
 {
 	for (uint32_t i = 0; i < d->n_rows; i++)
@@ -305,6 +337,10 @@ int diff_new(const struct diff_input *base, const struct diff_input *fresh, doub
 	struct part from = { b.top->total, b.top->total_var, has_runs ? b.runs->total : NULL };
 	struct part to = { f.top->total, f.top->total_var, has_runs ? f.runs->total : NULL };
 	d->total = change(&b, &f, d, &from, &to);
+	d->norm = DIFF_ABSOLUTE;
+	d->absolute = change(&b, &f, d, &from, &to);
+	d->absolute.is_significant = d->absolute.chance < DIFF_CHANCE;
+	d->norm = norm;
 	mark_significant(d);
 	diff_sort(d, TOP_BY_FLAT);
 	*ret = d;

@@ -56,6 +56,7 @@ struct diff {
 	struct diff_row *row;     /* significant first, then by change of flat */
 	uint32_t n_rows;
 	struct diff_change total;
+	struct diff_change absolute;  /* the total in plain values, whatever norm is */
 	enum diff_norm norm;
 	bool has_var;
 	double z_needed;          /* standard errors that are significant, if there are no runs */
@@ -81,6 +82,11 @@ CLEANUP_DEFINE(struct diff, diff_free)
 
 /* Significant changes first, then the largest; TOP_BY_NAME: by name only. */
 void diff_sort(struct diff *d, enum top_order order);
+
+/* The row with the largest significant change of flat, or, if there is none, of cum; of shares the
+ * one that changed like the total, if that changed.  NULL: no row changed significantly.
+ * *ret_change is that change. */
+const struct diff_row *diff_largest(const struct diff *d, const struct diff_change **ret_change);
 
 /* The row with this name, or NULL. */
 const struct diff_row *diff_find(const struct diff *d, const char *name);

@@ -71,6 +71,31 @@ static struct diff *compare(const struct side *a, const struct side *b, enum dif
 	return d;
 }
 
+/* f0 takes twice as long, so all shares change, but only f0 grows like the total. */
+static void test_largest(void)
+{
+	static const enum diff_norm norms[] = { DIFF_SHARE, DIFF_PER_SECOND, DIFF_ABSOLUTE };
+	const struct diff_change *c = NULL;
+	struct side a, b;
+	record(&a, 20000, 1000000, 1);
+	record(&b, 20000, 1000000, 2);
+	for (int i = 0; i < 3; i++) {
+		struct diff *d = compare(&a, &b, norms[i]);
+		const struct diff_row *x = diff_largest(d, &c);
+		tap_ok(x && strcmp(x->row->name, "f0") == 0 && c == &x->flat,
+		       "norm %d: the largest change is that of the slower function", i);
+		tap_ok(d->absolute.is_significant && d->absolute.delta > 9e9 &&
+			       fabs(d->absolute.delta) > 20 * d->absolute.se,
+		       "norm %d: the total has grown", i);
+		diff_free(d);
+	}
+	struct diff *d = compare(&a, &a, DIFF_SHARE);
+	tap_ok(!diff_largest(d, &c) && !d->absolute.is_significant, "nothing changed");
+	diff_free(d);
+	forget(&a);
+	forget(&b);
+}
+
 static void test_same(void)
 {
 	static const enum diff_norm norms[] = { DIFF_SHARE, DIFF_PER_SECOND, DIFF_ABSOLUTE };
@@ -269,6 +294,7 @@ static void test_gates(void)
 
 int main(void)
 {
+	test_largest();
 	test_same();
 	test_planted();
 	test_runs();
