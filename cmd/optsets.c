@@ -73,15 +73,16 @@ const struct optwords optsets_callgraph = {
 		      { "lbr", CPROF_CALLGRAPH_LBR }, { "none", CPROF_CALLGRAPH_NONE }),
 };
 
-/* perf.data has no cgroup for a label, so that one is first. */
+/* perf.data has neither titles nor cgroups for labels, so those are first. */
 static const struct optword labels[] = {
-	{ "cgroup", CPROF_LABEL_CGROUP }, { "pid", CPROF_LABEL_PID }, { "tid", CPROF_LABEL_TID },
+	{ "process_title", CPROF_LABEL_PROCESS_TITLE }, { "cgroup", CPROF_LABEL_CGROUP },
+	{ "pid", CPROF_LABEL_PID }, { "tid", CPROF_LABEL_TID },
 	{ "thread_name", CPROF_LABEL_THREAD_NAME }, { "process_name", CPROF_LABEL_PROCESS_NAME },
 	{ "cpu", CPROF_LABEL_CPU }, { "stack", CPROF_LABEL_STACK }, { "none", 0 }, { 0 }
 };
 const struct optwords optsets_labels = { .name = "labels", .word = labels, .is_list = true };
 const struct optwords optsets_import_labels = {
-	.name = "import-labels", .word = labels + 1, .is_list = true,
+	.name = "import-labels", .word = labels + 2, .is_list = true,
 };
 
 const struct optwords optsets_import_waits = {

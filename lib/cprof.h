@@ -70,6 +70,7 @@ enum cprof_label {
 	CPROF_LABEL_PROCESS_NAME = 8, CPROF_LABEL_CPU = 16, CPROF_LABEL_CGROUP = 32,
 	CPROF_LABEL_STACK = 64,
 	CPROF_LABEL_EXE = 128,  /* exe, the path of the program, and exe_build_id */
+	CPROF_LABEL_PROCESS_TITLE = 256,  /* as ps shows it, with the arguments */
 };
 
 /* The calling program as target. */

@@ -102,6 +102,9 @@ static void check_target(const struct targetopts *o, struct argp_state *state)
 			   "-F and -c cannot be combined: one is a rate, the other a period");
 	if (c->only_user && c->only_kernel)
 		argp_error(state, "--user and --kernel cannot be combined");
+	if (o->no_command_line && (c->labels & CPROF_LABEL_PROCESS_TITLE))
+		argp_error(state, "--no-command-line and --labels process_title cannot be "
+			   "combined: titles have the arguments of processes");
 }
 
 static char growth[] = "page-faults/unit=bytes,name=growth/";

@@ -12,6 +12,7 @@
 #include "base/strtab.h"
 #include "labels/applabels.h"
 #include "labels/golabels.h"
+#include "labels/processtitle.h"
 #include "proc/cgroup.h"
 #include "proc/procs.h"
 #include "source/record.h"
@@ -33,6 +34,7 @@ static const struct { enum samplelabel bit; const char *key; } label_keys[] = {
 	{ SAMPLELABEL_CGROUP, "cgroup" },
 	{ SAMPLELABEL_STACK, STACK_MARKS_KEY },
 	{ SAMPLELABEL_EXE, "exe" },
+	{ SAMPLELABEL_PROCESS_TITLE, "process_title" },
 };
 #define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
@@ -178,6 +180,7 @@ static uint32_t make_labels(struct samplelabels *l, const struct procs_thread *t
 	add_builtin(l, SAMPLELABEL_TID, wanted, number(l, t->tid), label, &n);
 	add_builtin(l, SAMPLELABEL_THREAD_NAME, wanted, t->name, label, &n);
 	add_builtin(l, SAMPLELABEL_PROCESS_NAME, wanted, p->name, label, &n);
+	add_builtin(l, SAMPLELABEL_PROCESS_TITLE, wanted, p->title, label, &n);
 	if (wanted & SAMPLELABEL_CPU)
 		add_builtin(l, SAMPLELABEL_CPU, wanted, number(l, cpu), label, &n);
 	if (wanted & SAMPLELABEL_CGROUP) {
@@ -222,9 +225,12 @@ uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 	uint64_t bucket = bucket_of(l, r);
 	if (!(wanted & SAMPLELABEL_CPU))
 		cpu = 0;
+	if (wanted & SAMPLELABEL_PROCESS_TITLE)
+		processtitle_at(l->options.host, l->options.strings, t->process, r->time_ns);
 	if (memo && memo->is_valid && memo->thread_name == t->name &&
-	    memo->process_name == t->process->name && memo->exe == t->process->exe &&
-	    memo->cpu == cpu && memo->pmu == pmu && memo->bucket == bucket)
+	    memo->process_name == t->process->name && memo->title == t->process->title &&
+	    memo->exe == t->process->exe && memo->cpu == cpu && memo->pmu == pmu &&
+	    memo->bucket == bucket)
 		return memo->set;
 	uint32_t set = LABELS_NONE;
 	unsigned kept = wanted & (SAMPLELABEL_PID | SAMPLELABEL_TID);
@@ -238,8 +244,8 @@ uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 	if (memo)
 		*memo = (struct samplelabels_memo){
 			.set = set, .thread_name = t->name, .process_name = t->process->name,
-			.exe = t->process->exe, .cpu = cpu, .pmu = pmu, .bucket = bucket,
-			.is_valid = true,
+			.title = t->process->title, .exe = t->process->exe, .cpu = cpu, .pmu = pmu,
+			.bucket = bucket, .is_valid = true,
 		};
 	return set;
 }

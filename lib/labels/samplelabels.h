@@ -34,6 +34,7 @@ enum samplelabel {
 	SAMPLELABEL_PID = 1, SAMPLELABEL_TID = 2, SAMPLELABEL_THREAD_NAME = 4,
 	SAMPLELABEL_PROCESS_NAME = 8, SAMPLELABEL_CPU = 16, SAMPLELABEL_CGROUP = 32,
 	SAMPLELABEL_EXE = 128,       /* with SAMPLELABEL_EXE_BUILD_ID */
+	SAMPLELABEL_PROCESS_TITLE = 256,
 	SAMPLELABEL_STACK = 64,      /* only on samples that have marks: stack-marks.h */
 	/* Left out if all samples have the same. */
 	SAMPLELABELS_OPTIONAL = SAMPLELABEL_PID | SAMPLELABEL_TID | SAMPLELABEL_THREAD_NAME |
@@ -76,7 +77,7 @@ struct samplelabels {
 
 /* A thread's last set, and the values that it was built from.  Zeroed at first. */
 struct samplelabels_memo {
-	uint32_t set, thread_name, process_name, exe, cpu, pmu;
+	uint32_t set, thread_name, process_name, title, exe, cpu, pmu;
 	uint64_t bucket;             /* of time; UINT64_MAX: none */
 	bool is_valid;
 };

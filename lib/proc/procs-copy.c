@@ -47,6 +47,8 @@ static int copy_process(struct procs *to, const struct procs *from, const struct
 	p->name = of->name;
 	p->cgroup = of->cgroup;
 	p->parent_cgroup = of->parent_cgroup;
+	p->title = of->title;
+	p->title_ns = of->title_ns;
 	p->n_losses_seen = of->n_losses_seen;
 	p->remap_ns = of->remap_ns;
 	p->target = of->target;

@@ -349,6 +349,8 @@ static void feed_comm(struct procs *p, const struct record *r)
 	space_empty(p, proc);
 	note_recorded(p, proc);
 	proc->exec_ns = r->time_ns;
+	proc->title = 0;
+	proc->title_ns = 0;
 	proc->saw_exec = proc->is_bare = true;
 	proc->owner = PROCS_OWNER_UNREAD;
 	/* The user means the program that a wrapper becomes: env's, or a shell's last command. */
@@ -499,6 +501,7 @@ void procs_each_string(struct procs *p, void (*each)(void *ctx, uint32_t *string
 		each(ctx, &p->process[i]->name);
 		each(ctx, &p->process[i]->cgroup);
 		each(ctx, &p->process[i]->parent_cgroup);
+		each(ctx, &p->process[i]->title);
 	}
 }
 

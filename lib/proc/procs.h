@@ -51,6 +51,8 @@ struct procs_process {
 	uint32_t exe;          /* dso id of the main binary; UINT32_MAX unknown */
 	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
 	uint32_t parent_cgroup;/* of its parent at the fork */
+	uint32_t title;        /* strtab id, kept by labels/processtitle.c; 0 unknown */
+	uint64_t title_ns;     /* when it was read, 0: never since the last exec */
 	uint32_t n_losses_seen; /* the session's: see engine/reread-maps.c */
 	uint64_t remap_ns, exec_ns;  /* likewise; time of its last exec, 0: unknown */
 	struct procs_space space;

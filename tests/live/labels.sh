@@ -29,6 +29,36 @@ else
 	is "$status" 64 '--labels none: an unknown label is a usage error'
 	rm -f none.pb.gz
 fi
+# A server writes what it is doing over its arguments.
+cat >title.py.keep <<'END'
+import ctypes, sys, time
+argc, argv = ctypes.c_int(), ctypes.POINTER(ctypes.POINTER(ctypes.c_char))()
+ctypes.pythonapi.Py_GetArgcArgv(ctypes.byref(argc), ctypes.byref(argv))
+with open("/proc/self/stat") as f:
+    start, end = [int(x) for x in f.read().rsplit(")", 1)[1].split()[45:47]]
+def title(text):
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, text, min(len(text), end - start - 1))
+for text in b"server: me SELECT", b"server: me UPDATE":
+    title(text)
+    until = time.process_time() + 0.5
+    while time.process_time() < until:
+        pass
+END
+titles() {
+	run "$CPROF" record -e cpu-clock --labels pid,process_title -o title.pb.gz -- \
+		"$PYTHON" title.py.keep a-long-argument-that-makes-room
+	is "$status" 0 'process_title: recorded'
+	profile 'process_title: what the process said that it was doing' title.pb.gz \
+		"label_share('process_title', 'server: me SELECT') > 0.25" \
+		"label_share('process_title', 'server: me UPDATE') > 0.25" \
+		"len(labels('pid')) == 1"
+}
+attempts 3 titles
+run "$CPROF" record -e cpu-clock --labels process_title -o title.pb.gz -- "$PROG/serial" 30
+profile 'process_title: the arguments of other programs' title.pb.gz \
+	"label_share('process_title', '$PROG/serial 30') > 0.9"
+
 refused 64 'nosuch' 'an unknown built-in label' record -e cpu-clock --labels pid,nosuch -o n.pb.gz -- true
 
 run "$CPROF" record -e cpu-clock -o odd.pb.gz -- /usr/bin/python3 -c '

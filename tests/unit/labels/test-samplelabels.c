@@ -3,6 +3,7 @@
 #include "base/budget.h"
 #include "base/host.h"
 #include "base/strtab.h"
+#include "labels/processtitle.h"
 #include "labels/samplelabels.h"
 #include "proc/procs.h"
 #include "source/record.h"
@@ -25,7 +26,7 @@ static struct samplelabels_memo memo;
 /* "key=value" of a set, in the order of the keys' ids. */
 static const char *text_of(uint32_t set)
 {
-	static char text[256];
+	static char text[512];
 	uint32_t n;
 	const struct label *l = labels_get(&labels, set, &n);
 	text[0] = '\0';
@@ -103,6 +104,44 @@ static void test_memory(void)
 	budget.limit_bytes = 0;
 }
 
+/* This process's own title, read again after a while only. */
+static void test_title(void)
+{
+	char text[300] = "postgres: me db SELECT\0\0\0  ";
+	struct procs_process own = { .pid = (uint32_t)getpid(), .exe = UINT32_MAX };
+	struct procs_thread t = { .tid = own.pid, .process = &own };
+	struct record r = { .cpu = 0, .time_ns = 1 };
+	struct host h;
+	tap_ok(processtitle_tidy(text, 27) == 22, "zeros and spaces at the end are no title");
+	memcpy(text, "java\0-cp\0.\0", 11);
+	tap_ok(processtitle_tidy(text, 11) == 10 && memcmp(text, "java -cp .", 10) == 0,
+	       "arguments are separated by spaces");
+	memset(text, 'x', sizeof(text));
+	memcpy(text + PROCESSTITLE_BYTES_MAX - 1, "\xc3\xa4", 2);
+	tap_int((long long)processtitle_tidy(text, sizeof(text)), PROCESSTITLE_BYTES_MAX - 1,
+		"a long title is cut between characters");
+	tap_int((long long)processtitle_tidy(text, 0), 0, "a thread of the kernel has no title");
+	if (host_open(&h, NULL, NULL, NULL, NULL) < 0)
+		return;
+	open_labels(SAMPLELABEL_PROCESS_TITLE, NULL, 0);
+	all.options.host = &h;
+	uint32_t set = samplelabels_of(&all, &t, &memo, &r);
+	tap_ok(has(set, "process_title=") && strstr(text_of(set), "test-samplelabels"),
+	       "the title of a process: %s", text_of(set));
+	own.title = strtab_add_cstr(&strings, "changed");
+	r.time_ns += PROCESSTITLE_EVERY_NS - 1;
+	set = samplelabels_of(&all, &t, &memo, &r);
+	tap_str(text_of(set), "process_title=changed", "it is not read for every sample");
+	r.time_ns += 2;
+	set = samplelabels_of(&all, &t, &memo, &r);
+	tap_ok(strstr(text_of(set), "test-samplelabels"), "but from time to time");
+	own.pid = 0x7ffffff0u;
+	r.time_ns += PROCESSTITLE_EVERY_NS;
+	tap_int(samplelabels_of(&all, &t, &memo, &r), set, "an ended process keeps its last one");
+	open_labels(SAMPLELABEL_PID, NULL, 0);
+	host_close(&h);
+}
+
 #define ENDED 0x7ffffff0u         /* no kernel has such ids */
 
 static void fork_one(struct procs *p, uint32_t ppid, uint32_t pid)
@@ -153,6 +192,7 @@ int main(void)
 	test_own();
 	test_memory();
 	test_ancestors();
+	test_title();
 	samplelabels_done(&all);
 	labels_done(&labels);
 	strtab_done(&strings);
