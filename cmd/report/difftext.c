@@ -1,7 +1,7 @@
 /*
  * Each change has its standard error.  Changes within chance are marked with '~' and dimmed, so
- * that readers need not judge by size alone.  Without --limit they are left out: one line says whether
- * anything has changed, and only what has changed follows.
+ * that readers need not judge by size alone.  Without --limit they are left out: one line says
+ * whether anything has changed, and only what has changed follows.
  */
 
 #include "cmd/report/difftext.h"

@@ -46,6 +46,9 @@ void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows
 	char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX];
 	if (m->n_mappings > 0 && m->mapping[0].filename)
 		print_pair(r, "File", model_string(m, m->mapping[0].filename));
+	const char *process = report_info_comment(m, "process: ");
+	if (process && m->n_files <= 1)
+		print_pair(r, "Process", process);
 	const char *unit = model_string(m, m->type[r->view.type].unit);
 	fprintf(out, "Type: ");
 	term_print_name(&r->term, model_string(m, m->type[r->view.type].type), 40);

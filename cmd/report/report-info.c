@@ -2,8 +2,10 @@
 
 #include "cmd/report/report.h"
 
+#include "base/cleanup.h"
 #include "cmd/printable.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* As many are named in one line. */
@@ -24,12 +26,30 @@ static const char *missing_part(const char *comment)
 	return NULL;
 }
 
-static bool has_comment(const struct model *m, const char *begin)
+const char *report_info_comment(const struct model *m, const char *begin)
 {
-	for (uint32_t i = 0; i < m->n_comments; i++)
-		if (strncmp(model_string(m, m->comment[i]), begin, strlen(begin)) == 0)
-			return true;
-	return false;
+	for (uint32_t i = 0; i < m->n_comments; i++) {
+		const char *comment = model_string(m, m->comment[i]);
+		if (strncmp(comment, begin, strlen(begin)) == 0)
+			return comment + strlen(begin);
+	}
+	return NULL;
+}
+
+/* Commands may have several lines. */
+static void print_comment(const struct term *term, const char *comment)
+{
+	CLEANUP_FREE char *text = malloc(2 * strlen(comment) + 1);
+	char *to = text;
+	for (const char *from = comment; text && *from; from++) {
+		bool is_line = *from == '\n';
+		if (is_line)
+			*to++ = '\\';
+		*to++ = is_line ? 'n' : *from;
+	}
+	if (text)
+		*to = '\0';
+	term_print_name(term, text ? text : comment, 0);
 }
 
 void report_info_missing(const struct report *r)
@@ -38,7 +58,7 @@ void report_info_missing(const struct report *r)
 	FILE *out = r->term.out;
 	unsigned n = 0;
 	/* the time that is missing says more than that some is */
-	bool has_time = has_comment(m, "not in the profile: ");
+	bool has_time = report_info_comment(m, "not in the profile: ");
 	for (uint32_t i = 0; i < m->n_comments; i++) {
 		const char *comment = model_string(m, m->comment[i]), *part = missing_part(comment);
 		if (!part || (has_time && strncmp(comment, "user code only", 14) == 0))
@@ -72,7 +92,7 @@ int report_info_print(const struct report *r)
 	report_head_print(r, 0, 0);
 	for (uint32_t i = 0; i < m->n_comments; i++) {
 		fputs(i ? "" : "\n", r->term.out);
-		term_print_name(&r->term, model_string(m, m->comment[i]), 0);
+		print_comment(&r->term, model_string(m, m->comment[i]));
 		fputc('\n', r->term.out);
 	}
 	return 0;

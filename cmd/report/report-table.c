@@ -196,6 +196,9 @@ static void print_json(const struct report *r, uint32_t n_shown)
 	fprintf(out, ",\n  ");
 	json_string(out, "binary",
 		    m->n_mappings > 0 ? model_string(m, m->mapping[0].filename) : "", ",\n  ");
+	const char *process = report_info_comment(m, "process: ");
+	if (process)
+		json_string(out, "process", process, ",\n  ");
 	json_string(out, "type", model_string(m, m->type[r->view.type].type), ",\n  ");
 	json_string(out, "unit", model_string(m, m->type[r->view.type].unit), ",\n  ");
 	json_string(out, "period_type", model_string(m, m->period_type.type), ",\n  ");

@@ -107,6 +107,8 @@ uint32_t report_head_limit(const struct report_options *o, uint32_t n_rows);
 void report_info_missing(const struct report *r);
 void report_info_json(const struct report *r);
 int report_info_print(const struct report *r);
+/* The rest of the comment that begins so, or NULL. */
+const char *report_info_comment(const struct model *m, const char *begin);
 
 /* Printers: 0, or -errno with e set. */
 int report_table_print(const struct report *r, struct err *e);

@@ -52,9 +52,8 @@ struct procs_process {
 	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
 	uint32_t parent_cgroup;/* of its parent at the fork */
 	uint32_t title;        /* strtab id, kept by labels/processtitle.c; 0 unknown */
-	uint64_t title_ns;     /* when it was read, 0: never since the last exec */
 	uint32_t n_losses_seen; /* the session's: see engine/reread-maps.c */
-	uint64_t remap_ns, exec_ns;  /* likewise; time of its last exec, 0: unknown */
+	uint64_t remap_ns, exec_ns, title_ns;  /* likewise; of its last exec, and title; 0: none */
 	struct procs_space space;
 	bool target;           /* all its threads are targets */
 	bool target_threads;   /* some of its threads are targets */
@@ -65,8 +64,7 @@ struct procs_process {
 	bool is_bare, is_removed; /* it has mapped no code since its exec; and got an EXIT */
 	bool exe_is_read, exe_sure;
 	uint64_t exe_ino;      /* of /proc/PID/exe; 0 unknown */
-	uint32_t slot;         /* index in procs.process */
-	uint32_t n_threads, n_alive;
+	uint32_t slot, n_threads, n_alive;  /* index in procs.process */
 };
 
 struct procs {
@@ -79,12 +77,12 @@ struct procs {
 	struct procs_thread **thread;
 	size_t n_threads, cap_threads;
 	uint32_t first_exe;           /* dso of mapping[0]: the last program of the first process */
+	uint32_t first_exe_pid;       /* that process */
 	void (*user_free)(void *user);/* for procs_thread.user; NULL: free() */
 	bool only_targets;            /* records of other processes are fed, too: see procs_feed */
 	bool no_first_exe;            /* no program is the main one */
 	uint64_t n_removed;           /* processes that go on without events */
 	/* private */
-	uint32_t first_exe_pid;       /* the process whose main binary that is */
 	bool first_exe_sure;
 	uint32_t next_serial;
 	struct idmap pids, tids;

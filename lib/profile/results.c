@@ -1,6 +1,7 @@
 #include "profile/results.h"
 
 #include "base/err.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "cprof.h"
 #include "profile/comments.h"
@@ -147,6 +148,8 @@ size_t results_worst_ends(const struct engine *g, struct cprof_stack_ends *ret, 
 	return n;
 }
 
+#define COMM_BYTES 16u  /* of a name in the kernel, with its NUL */
+
 static bool add_comment(struct comments *c, const char *text)
 {
 	char *copy = strdup(text);
@@ -154,6 +157,23 @@ static bool add_comment(struct comments *c, const char *text)
 		return true;
 	free(copy);
 	return false;
+}
+
+/* A program may have several names: redis-server is a link to redis-check-rdb. */
+static bool add_process(struct comments *c, const struct results_profile *p)
+{
+	const struct engine *g = p->engine;
+	char text[64];
+	if (p->config->all_processes || g->procs.no_first_exe || g->procs.first_exe == UINT32_MAX)
+		return true;
+	const struct procs_process *process = procs_find(&g->procs, g->procs.first_exe_pid);
+	const char *file = path_base_name(dso_get(&g->dsos, g->procs.first_exe)->path);
+	const char *name = process ? strtab_get(&g->strings, process->name) : "";
+	/* The kernel cuts names. */
+	if (!*name || strncmp(name, file, COMM_BYTES - 1) == 0)
+		return true;
+	snprintf(text, sizeof(text), "process: %s", name);
+	return add_comment(c, text);
 }
 
 static bool add_unnamed(struct comments *c, const struct results_profile *p)
@@ -210,7 +230,7 @@ static int describe(struct comments *comments, const struct results_profile *p)
 	if (comments_make(comments, p->config, &p->source->facts, p->stats, p->ev, ends, n_ends,
 			  p->cuts, p->changes, &losses, p->coverage_percent) < 0)
 		return -ENOMEM;
-	return add_unnamed(comments, p) && add_remark(comments, p) &&
+	return add_process(comments, p) && add_unnamed(comments, p) && add_remark(comments, p) &&
 	       add_remarks_of_kind(comments, p) && add_timeline(comments, p) ? 0 : -ENOMEM;
 }
 

@@ -6,7 +6,9 @@ need_perf
 
 mkdir bin.keep
 cp "$CPROF" bin.keep/cprof
-chmod 755 bin.keep/cprof
+cp "$PROG/spin" spinner
+chmod 755 bin.keep/cprof spinner
+ln -s ../spinner bin.keep/spinner
 chmod 777 "$T"
 PATH=$T/bin.keep:$PATH
 HOME=$T
@@ -51,6 +53,24 @@ commands() {
 	named=rb:: language Ruby ruby -e '5000000.times { |i| i + 1 }'
 	named=py:: language Python python3 -c 'for i in range(5000000): x = i'
 	named='' language Lua lua5.4 -e 'for i = 1, 50000000 do x = i end'
+
+	# A program with several names, as Debian's redis-server, which is a link to redis-check-rdb.
+	ln -sf ../spinner bin.keep/a-server
+	# shellcheck disable=SC2086
+	run $user cprof record -e cpu-clock -o link.pb.gz -- a-server 2 60
+	is "$status" 0 "$how: a program by a link: recorded"
+	run cprof report link.pb.gz
+	like out '^File: .*/spinner$' "$how: a program by a link: the file"
+	like out '^Process: a-server$' "$how: a program by a link: the name of the process"
+	run cprof report --json link.pb.gz
+	like out '"process": "a-server"' "$how: a program by a link: and in JSON"
+	rm -f link.pb.gz
+	# shellcheck disable=SC2086
+	run $user sh -c "cprof record -e cpu-clock -o lines.pb.gz -- sh -c 'spinner 2 30
+		exit 0'"
+	run cprof report --info lines.pb.gz
+	like out '^command: .*spinner 2 30.n' "$how: lines of a command are in one line of --info"
+	rm -f lines.pb.gz
 
 	# The idioms of perf: a process while a command runs, and -g, which changes nothing.
 	# shellcheck disable=SC2086

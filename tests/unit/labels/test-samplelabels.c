@@ -3,7 +3,6 @@
 #include "base/budget.h"
 #include "base/host.h"
 #include "base/strtab.h"
-#include "labels/processtitle.h"
 #include "labels/samplelabels.h"
 #include "proc/procs.h"
 #include "source/record.h"
@@ -26,7 +25,7 @@ static struct samplelabels_memo memo;
 /* "key=value" of a set, in the order of the keys' ids. */
 static const char *text_of(uint32_t set)
 {
-	static char text[512];
+	static char text[256];
 	uint32_t n;
 	const struct label *l = labels_get(&labels, set, &n);
 	text[0] = '\0';
@@ -69,6 +68,13 @@ static void test_builtin(void)
 	open_labels(SAMPLELABEL_CPU, NULL, 0);
 	tap_str(text_of(samplelabels_of(&all, &thread, NULL, &r)), "pmu=cpu_atom cpu=3",
 		"only the requested labels, without a memo");
+	process.title = strtab_add_cstr(&strings, "server: busy");
+	open_labels(SAMPLELABEL_PROCESS_TITLE, NULL, 0);
+	tap_ok(has(samplelabels_of(&all, &thread, &memo, &r), "process_title=server: busy"),
+	       "the title of the process");
+	process.title = strtab_add_cstr(&strings, "server: idle");
+	tap_ok(has(samplelabels_of(&all, &thread, &memo, &r), "process_title=server: idle"),
+	       "a new title needs a new set");
 	tap_ok(samplelabels_is_key(&all, "thread_name") && !samplelabels_is_key(&all, "request"),
 	       "built-in keys are reserved");
 }
@@ -102,44 +108,6 @@ static void test_memory(void)
 	tap_int((long long)all.n_dropped, 1, "and that is counted");
 	tap_int(samplelabels_with(&all, set, "lock", "queue"), set, "further ones are not added");
 	budget.limit_bytes = 0;
-}
-
-/* This process's own title, read again after a while only. */
-static void test_title(void)
-{
-	char text[300] = "postgres: me db SELECT\0\0\0  ";
-	struct procs_process own = { .pid = (uint32_t)getpid(), .exe = UINT32_MAX };
-	struct procs_thread t = { .tid = own.pid, .process = &own };
-	struct record r = { .cpu = 0, .time_ns = 1 };
-	struct host h;
-	tap_ok(processtitle_tidy(text, 27) == 22, "zeros and spaces at the end are no title");
-	memcpy(text, "java\0-cp\0.\0", 11);
-	tap_ok(processtitle_tidy(text, 11) == 10 && memcmp(text, "java -cp .", 10) == 0,
-	       "arguments are separated by spaces");
-	memset(text, 'x', sizeof(text));
-	memcpy(text + PROCESSTITLE_BYTES_MAX - 1, "\xc3\xa4", 2);
-	tap_int((long long)processtitle_tidy(text, sizeof(text)), PROCESSTITLE_BYTES_MAX - 1,
-		"a long title is cut between characters");
-	tap_int((long long)processtitle_tidy(text, 0), 0, "a thread of the kernel has no title");
-	if (host_open(&h, NULL, NULL, NULL, NULL) < 0)
-		return;
-	open_labels(SAMPLELABEL_PROCESS_TITLE, NULL, 0);
-	all.options.host = &h;
-	uint32_t set = samplelabels_of(&all, &t, &memo, &r);
-	tap_ok(has(set, "process_title=") && strstr(text_of(set), "test-samplelabels"),
-	       "the title of a process: %s", text_of(set));
-	own.title = strtab_add_cstr(&strings, "changed");
-	r.time_ns += PROCESSTITLE_EVERY_NS - 1;
-	set = samplelabels_of(&all, &t, &memo, &r);
-	tap_str(text_of(set), "process_title=changed", "it is not read for every sample");
-	r.time_ns += 2;
-	set = samplelabels_of(&all, &t, &memo, &r);
-	tap_ok(strstr(text_of(set), "test-samplelabels"), "but from time to time");
-	own.pid = 0x7ffffff0u;
-	r.time_ns += PROCESSTITLE_EVERY_NS;
-	tap_int(samplelabels_of(&all, &t, &memo, &r), set, "an ended process keeps its last one");
-	open_labels(SAMPLELABEL_PID, NULL, 0);
-	host_close(&h);
 }
 
 #define ENDED 0x7ffffff0u         /* no kernel has such ids */
@@ -192,7 +160,6 @@ int main(void)
 	test_own();
 	test_memory();
 	test_ancestors();
-	test_title();
 	samplelabels_done(&all);
 	labels_done(&labels);
 	strtab_done(&strings);
