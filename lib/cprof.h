@@ -286,7 +286,7 @@ struct cprof_stats {
 	uint64_t cpu_used_ns;          /* CPU time of the target, by the kernel's accounts */
 	uint64_t n_stacks, n_frames, n_processes, n_threads;
 	uint64_t n_truncated;          /* stacks with [truncated] for lack of space */
-	uint64_t n_cut;                /* stacks that ended before their root for another reason */
+	uint64_t n_cut;                /* stacks that ended before the root for another reason */
 	uint64_t n_not_unwound;        /* samples of 32-bit code, without callers */
 	uint64_t n_unknown_pc, n_shortened, n_dropped, n_labels_dropped;
 	/* Labels set by programs (cprof-labels.h): processes with labels; processes whose labels

@@ -19,7 +19,7 @@
 
 #define COMMENT "cprof agent: one service of all processes of a machine"
 #define COMMENT_FUNCTIONS "; functions have one address each (window-size)"
-#define COMMENT_KEEP "; some samples stand for their neighbours, too (window-size)"
+#define COMMENT_KEEP "; some samples include the values of their neighbours (window-size)"
 #define OTHER "other"
 
 /* A profile in memory. */

@@ -123,7 +123,7 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_sta
 		say(c, failed, "cpu time used: %.6f s by the kernel's accounts%s",
 		    (double)st->cpu_used_ns / 1e9, ev->is_clock ? "" : " (all events' target)");
 	if (coverage_percent >= 0)
-		say(c, failed, "coverage: samples stand for %.1f %% of %s", coverage_percent,
+		say(c, failed, "coverage: samples cover %.1f %% of %s", coverage_percent,
 		    ev->is_clock ? "the CPU time used" : "the events counted");
 	if (ev->time_enabled_ns && !ev->is_waiting)
 		say(c, failed, "event time: enabled %.6f s, running %.6f s (%.1f %%)",
@@ -174,13 +174,15 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_loss
 static void say_user_only(struct comments *c, bool *failed, const struct cprof_stats *st,
 			  const struct cprof_event_stats *ev)
 {
+	char missing[UNITS_TEXT_MAX], used[UNITS_TEXT_MAX];
 	if (!st->user_only && !ev->given_up_kernel)
 		return;
 	say(c, failed, "user code only: the kernel could not be sampled");
 	if (ev->is_clock && st->cpu_used_known && ev->value < st->cpu_used_ns)
-		say(c, failed, "not in the profile: %.6f s of %.6f s of CPU time, most of it in "
-		    "the kernel", (double)(st->cpu_used_ns - ev->value) / 1e9,
-		    (double)st->cpu_used_ns / 1e9);
+		say(c, failed, "not in the profile: %s (%.0f %%) of %s of CPU time, most of it in "
+		    "the kernel", units_duration_text(st->cpu_used_ns - ev->value, missing),
+		    100.0 * (double)(st->cpu_used_ns - ev->value) / (double)st->cpu_used_ns,
+		    units_duration_text(st->cpu_used_ns, used));
 }
 
 static void say_go(struct comments *c, bool *failed, const struct cprof_stats *st)

@@ -61,20 +61,20 @@ static const struct row table[] = {
 	{ { "truncated", "stacks truncated: deeper than the stack copy or the kernel's limit",
 	    NULL, "--call-graph dwarf,SIZE, --max-depth, kernel.perf_event_max_stack",
 	    STRICT, SHOWN, true }, IN_ENGINE(walk.stats.n_truncated) },
-	{ { "cut", "stacks ended before their root", "-v shows where", NULL,
+	{ { "cut", "stacks ended before the root", "-v shows where", NULL,
 	    VERBOSE, VERBOSE, true }, IN_ENGINE(walk.stats.n_cut) },
 	{ { "not_unwound", "samples of 32-bit code, which is not unwound", NULL, NULL,
 	    STRICT, SHOWN, true }, IN_ENGINE(walk.user.n_unsupported) },
 	{ { "unknown_pc", "samples at an address outside of all mappings", NULL, NULL,
 	    MANY, VERBOSE, true }, IN_ENGINE(walk.stats.n_unknown) },
-	{ { "shortened", "stacks without their innermost frames: memory limit", "--max-memory",
+	{ { "shortened", "stacks without the innermost frames: memory limit", "--max-memory",
 	    NULL,
 	    STRICT, SHOWN, true }, IN_ENGINE(walk.stats.n_shortened) },
-	{ { "dropped", "samples without their stack: memory limit", "--max-memory", NULL,
+	{ { "dropped", "samples without a stack: memory limit", "--max-memory", NULL,
 	    STRICT, SHOWN, true }, IN_ENGINE(walk.stats.n_dropped) },
 	{ { "labels_dropped", "samples without some label: memory limit", "--max-memory", NULL,
 	    STRICT, SHOWN, true }, IN_ENGINE(own_labels.n_dropped) },
-	{ { "labels_unknown", "samples without the labels that their program set: changed faster "
+	{ { "labels_unknown", "samples without the labels that the program set: changed faster "
 	    "than they were read, or shortly before its end", NULL, NULL,
 	    MANY, ABSENT, true }, IN_ENGINE(app.stats.n_unknown) },
 	{ { "labels_other", "sets of the program's labels with a value shown as [other]: more "
@@ -83,7 +83,7 @@ static const struct row table[] = {
 	{ { "labels_denied", "processes whose labels may not be read", NULL,
 	    "start them with cprof record, or grant CAP_SYS_PTRACE: see cprof doctor",
 	    SHOWN, ABSENT, true }, IN_ENGINE(app.stats.n_denied) },
-	{ { "args_unknown", "samples of probes without their value or a label: the argument was "
+	{ { "args_unknown", "samples of probes without the value or a label: the argument was "
 	    "not in registers or the copy of the stack", NULL, NULL,
 	    STRICT, ABSENT, true }, IN_ENGINE(n_args_unknown) },
 	{ { "memory_unanswered", "processes whose memory did not answer in time (FUSE, "
@@ -101,7 +101,7 @@ static const struct row table[] = {
 	{ { "tracing_bytes", "bytes of tracepoint formats, of which the scheduler's are used", NULL,
 	    NULL,
 	    ABSENT, VERBOSE, false }, IN_IMPORT(n_tracing_bytes) },
-	{ { "out_of_order", "records out of order: each came after a newer one", NULL, NULL,
+	{ { "out_of_order", "records out of order: older than the previous one", NULL, NULL,
 	    VERBOSE, VERBOSE, true }, IN_SOURCE(n_out_of_order) },
 	{ { "skipped_records", "records of no use for a profile", NULL, NULL,
 	    ABSENT, VERBOSE, false }, IN_IMPORT(n_other_records) },

@@ -61,7 +61,7 @@ run "$CPROF" record --scope task -e cpu-clock -F 999 -o task.pb.gz -- "$PROG/sho
 if [ -e task.pb.gz ]; then
 	like err '[0-9.]+ ?%' 'scope task: the summary reports the gap'
 	profile 'scope task: the comments of the file report the gap' task.pb.gz \
-		"re.search('samples stand for [0-9.]+ %', comments)"
+		"re.search('samples cover [0-9.]+ %', comments)"
 else
 	is "$status" 0 'scope task: no sample at all: the command has run nevertheless'
 	like err '--scope task.*--scope cpu' 'scope task: the message gives the reason and a remedy'

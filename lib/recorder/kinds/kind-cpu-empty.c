@@ -133,7 +133,7 @@ static int explain_clock(const struct kind_session *k, const struct cprof_stats 
 			err_hint(e, "record longer, or while it is working");
 	} else if (st->cpu_used_ns < 5 * period_ns) {
 		err_set(e, ENODATA, "there is no sample of '%s': the target used %s of CPU time, "
-			"and one sample stands for %s", ev->name,
+			"and a sample is taken every %s", ev->name,
 			units_duration_text(st->cpu_used_ns, used),
 			units_duration_text(period_ns, period));
 		err_hint(e, "record longer, or sample faster (-F)");

@@ -71,7 +71,7 @@ static void test_clock(void)
 	says("\nscope: cpu\n", "the scope");
 	says("\nrate: 100 Hz requested; mean period 10000000 nanoseconds\n", "the rate");
 	says("\nsamples: 200 in 2.000 s, 100.0 per second\n", "the samples");
-	says("\ncoverage: samples stand for 100.0 % of the CPU time used\n", "the coverage");
+	says("\ncoverage: samples cover 100.0 % of the CPU time used\n", "the coverage");
 	keeps_quiet("losses:", "no losses, no line about them");
 	keeps_quiet("counted:", "a clock's own count is omitted");
 	keeps_quiet("user code only", "nothing was given up");
@@ -98,7 +98,7 @@ static void test_counter(void)
 	event.time_running_ns = 1000000000;
 	says("\ncounted: 1000 page_faults by the target; sampled: 900\n", "a counter's count");
 	coverage_percent = 90;
-	says("\ncoverage: samples stand for 90.0 % of the events counted\n", "and coverage");
+	says("\ncoverage: samples cover 90.0 % of the events counted\n", "and coverage");
 	says("\nevent time: enabled 2.000000 s, running 1.000000 s (50.0 %)\n", "a shared counter");
 	event.counted_target = false;
 	says("by all tasks of these CPUs", "a count of whole CPUs");
@@ -155,8 +155,8 @@ static void test_losses(void)
 		{ "lost", "7 samples lost" }, { "throttled", "7 times throttled" },
 		{ "truncated", "7 stacks truncated" }, { "cut", "7 stacks" },
 		{ "unknown_pc", "7 samples at an address outside" },
-		{ "shortened", "7 stacks without their innermost" },
-		{ "dropped", "7 samples without their stack" },
+		{ "shortened", "7 stacks without the innermost" },
+		{ "dropped", "7 samples without a stack" },
 		{ "labels_dropped", "7 samples without some label" },
 		{ "undecodable", "7 records that could not" },
 		{ "out_of_order", "7 records out of order" },
@@ -171,6 +171,15 @@ static void test_losses(void)
 		const char *first = strstr(text(), "losses:");
 		tap_ok(first && !strstr(first + 1, "losses:"), "and no other loss");
 	}
+	const struct cprof_loss *loss;
+	unsigned n_plural = 0;
+	for (size_t i = 0; (loss = cprof_loss(i)); i++) {
+		begin();
+		losses.n[i] = 1;
+		const char *one = strstr(text(), "\nlosses: 1 ");
+		n_plural += one && strstr(one, " their ");
+	}
+	tap_int(n_plural, 0, "texts of one loss are in the singular");
 	begin();
 	losses.n[cprof_loss_row("debug_misfits")] = 7;
 	keeps_quiet("losses:", "losses that are not part of the comments");
@@ -180,7 +189,7 @@ static void test_losses(void)
 	begin();
 	stats.user_only = true;
 	event.value = 500000000;
-	says("\nnot in the profile: 1.500000 s of 2.000000 s of CPU time", "and how much it used");
+	says("\nnot in the profile: 1.50 s (75 %) of 2.00 s of CPU time", "and how much it used");
 	begin();
 	event.value = 500000000;
 	keeps_quiet("not in the profile", "samples of both sides");

@@ -146,7 +146,7 @@ static void test_profile(void)
 	tap_int(value_of(p, "lock_queue", "queue", 1), 30 * (long long)MS, "and their delay");
 	tap_int(value_of(p, "lock_cache", "cache", 0), 3, "contentions of another");
 	tap_int(value_of(p, "lock_cache", "cache", 1), 5 * (long long)MS, "and their delay");
-	tap_ok(has_comment(p, "coverage: samples stand for 50.0 %"), "the coverage is in the file");
+	tap_ok(has_comment(p, "coverage: samples cover 50.0 %"), "the coverage is in the file");
 	profile_free(p);
 	cprof_recorder_free(r);
 	tap_int(kind_table.n_open, 0, "the kind is closed with its recorder");
