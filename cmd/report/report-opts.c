@@ -10,6 +10,8 @@
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	OPT_LIMIT = 256, OPT_SORT, OPT_SAMPLE_TYPE, OPT_JSON, OPT_CSV, OPT_FOLDED, OPT_BY, OPT_TREE,
@@ -123,15 +125,29 @@ static void check_pictures(const struct report_options *o, struct argp_state *st
 				   "FILE");
 }
 
+/* As in "cat FILE | cprof report". */
+static bool stdin_has_data(void)
+{
+	struct stat st;
+	return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode));
+}
+
+/* The newest profile comes before stdin, which scripts and ssh may leave open without any data. */
 static void use_newest(struct report_options *o, struct argp_state *state)
 {
+	bool has_data = stdin_has_data();
 	o->newest = report_newest(".");
-	if (!o->newest)
-		argp_error(state, "no FILE given, and this folder has no profile (*.pb.gz)");
+	if (!o->newest && !has_data)
+		argp_error(state, "no FILE given, and this directory has no profile (*.pb.gz)");
+	if (!o->newest) {
+		o->path[o->n_paths++] = "-";
+		return;
+	}
 	o->path[o->n_paths++] = o->newest;
 	fputs("cprof report: ", stderr);
 	printable_text(stderr, o->newest);
-	fputs(" (the newest profile in this folder)\n", stderr);
+	fprintf(stderr, " (the newest profile in this directory%s)\n",
+		has_data ? "; '-' is stdin" : "");
 }
 
 static void check_together(struct report_options *o, struct argp_state *state)
@@ -246,7 +262,7 @@ const struct argp report_argp = {
 	.doc = "Show where a program spent its time, or whatever the profile counts.\v"
 	       "FILE is a pprof profile, gzipped or not, from cprof or any other tool; "
 	       "several are merged.  Without FILE, cprof report "
-	       "shows the newest profile in the current folder.",
+	       "shows the newest profile in the current directory.",
 };
 
 void report_opts_parse(struct report_options *o, int argc, char **argv)

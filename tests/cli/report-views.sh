@@ -20,6 +20,12 @@ run sh -c 'cd newest.keep && exec "$1" report' sh "$CPROF"
 is "$status" 0 'without FILE: a profile is shown'
 like err '^cprof report: new.pb.gz \(the newest' 'without FILE: cprof names the newest profile'
 cp out newest.txt
+run sh -c 'cd newest.keep && cat new.pb.gz | "$1" report' sh "$CPROF"
+like err "^cprof report: new.pb.gz [(].*; '-' is stdin[)]" 'without FILE, with a pipe: cprof says how to read it'
+mkdir none.keep
+run sh -c 'cd none.keep && cat ../newest.keep/new.pb.gz | "$1" report' sh "$CPROF"
+is "$status" 0 'without FILE, in a directory without profiles: the pipe is read'
+is "$(grep '^Total' out)" "$(grep '^Total' newest.txt)" 'and shown'
 run "$CPROF" report "$p"
 check 'without FILE: the report is the same' cmp -s out newest.txt
 mkdir empty.keep
