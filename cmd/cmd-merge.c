@@ -52,9 +52,9 @@ struct merge {
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "The output file, - for stdout; with --by a folder", 1 },
+	  "The output file, - for stdout; with --by a directory", 1 },
 	{ "by", OPT_BY, "LABEL", 0,
-	  "Write one profile for each value of LABEL into the folder of -o", 1 },
+	  "Write one profile for each value of LABEL into the directory of -o", 1 },
 	FILEMODE_ROW(1),
 
 	{ NULL, 0, NULL, 0, "Input:", 2 },

@@ -35,8 +35,8 @@ static int make_folder(const char *folder, struct err *e)
 	if (mkdir(folder, 0777) == 0 || (errno == EEXIST && stat(folder, &st) == 0 &&
 					 S_ISDIR(st.st_mode)))
 		return 0;
-	int r = err_errno(e, errno, "cannot make the folder '%s'", folder);
-	err_hint(e, "with --by, -o names a folder for the profiles");
+	int r = err_errno(e, errno, "cannot create the directory '%s'", folder);
+	err_hint(e, "with --by, -o names a directory for the profiles");
 	return r;
 }
 
@@ -100,7 +100,7 @@ static int write_row(struct value_file *v, uint32_t row, const char *folder, con
 		v->sample_out[i] = v->rows->of_labels[m->sample[i].labels] != row;
 	int n = snprintf(v->path, sizeof(v->path), "%s/%s.pb.gz", folder, name);
 	if (n < 0 || (size_t)n >= sizeof(v->path))
-		return err_set(e, ENAMETOOLONG, "the path of the folder is too long");
+		return err_set(e, ENAMETOOLONG, "the path of the directory is too long");
 	int r = outputs_write(&(struct outputs){ v->path, true, write_value, v }, 1, mode, e);
 	if (r == 0) {
 		printable_text(stdout, v->rows->row[row].name);

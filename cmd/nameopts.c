@@ -51,7 +51,7 @@ const struct argp nameopts_argp = {
 static const struct argp_option kernel_options[] = {
 	{ "kernel-debug", OPT_KERNEL_DEBUG, "FILE", OPTION_ARG_OPTIONAL,
 	  "Inlined calls, files and lines of the kernel, from its installed debug files; FILE: "
-	  "vmlinux, or a folder with it and the modules", NAMEOPTS_GROUP },
+	  "vmlinux, or a directory with it and the modules", NAMEOPTS_GROUP },
 	{ "kernel-addresses", OPT_KERNEL_ADDRESSES, NULL, 0,
 	  "Keep the addresses of kernel code as they are in memory, which reveals where the kernel "
 	  "is; default: as the kernel was linked", NAMEOPTS_GROUP },

@@ -119,7 +119,7 @@ static int open_trusted(const char *path, struct err *e)
 	if (fstat(dir_fd, &st) < 0)
 		return err_set(e, errno, "%s", strerror(errno));
 	if (why_untrusted(&st))
-		return err_set(e, EPERM, "its folder %s", why_untrusted(&st));
+		return err_set(e, EPERM, "its directory %s", why_untrusted(&st));
 	if (fstat(fd, &st) < 0)
 		return err_set(e, errno, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode))

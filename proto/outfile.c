@@ -49,14 +49,14 @@ static int open_failed(int errnum, const char *path, struct err *e)
 		return r;
 	switch (errnum) {
 	case ENOENT:
-		err_hint(e, "the folder '%s' does not exist; create it, or choose another place",
+		err_hint(e, "the directory '%s' does not exist; create it, or choose another place",
 			 folder);
 		break;
 	case ENOTDIR:
-		err_hint(e, "'%s' is not a folder; choose another place", folder);
+		err_hint(e, "'%s' is not a directory; choose another place", folder);
 		break;
 	case EISDIR:
-		err_hint(e, "this is a folder; name a file in it");
+		err_hint(e, "this is a directory; name a file in it");
 		break;
 	case EACCES:
 	case EPERM:
@@ -86,7 +86,7 @@ static int refuse(struct err *e, const char *path, const char *fmt, uid_t uid)
 {
 	char why[200];
 	snprintf(why, sizeof(why), fmt, (unsigned)uid);
-	err_set(e, EPERM, "cannot write '%s': %s, and others can write to its folder", path, why);
+	err_set(e, EPERM, "cannot write '%s': %s, and others can write to its directory", path, why);
 	err_hint(e, "remove it, or choose another place");
 	return -EPERM;
 }
@@ -97,7 +97,7 @@ static int check_link(void *ctx, const struct pathwalk_link *link, struct err *e
 	if (!pathwalk_is_foreign(uid, link->folder))
 		return 0;
 	err_set(e, EPERM, "cannot write '%s': the link '%s' on the path belongs to another user "
-		"(uid %u), and others can write to its folder", (const char *)ctx, link->name,
+		"(uid %u), and others can write to its directory", (const char *)ctx, link->name,
 		(unsigned)uid);
 	err_hint(e, "remove it, or choose another place");
 	return -EPERM;

@@ -42,7 +42,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 const struct argp agent_opts_argp = {
 	.options = options, .parser = parse,
 	.doc = "Records all processes of this machine continuously, and writes a profile of each "
-	       "service and window into a folder, from where 'cprof push' sends them.\v"
+	       "service and window into a directory, from where 'cprof push' sends them.\v"
 	       "cprof-agent(1) describes the configuration.",
 };
 

@@ -118,7 +118,7 @@ int spool_writer_open(struct spool_writer *w, const char *path, const char *grou
 	w->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (w->dir_fd < 0) {
 		int r = err_errno(e, errno, "cannot open the spool '%s'", path);
-		err_hint(e, "make the folder above it, or choose another one: spool = FOLDER");
+		err_hint(e, "create the directory above it, or choose another one: spool = FOLDER");
 		return r;
 	}
 	int r = check_folder(w->dir_fd, path, group, e);

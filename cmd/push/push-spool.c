@@ -29,7 +29,7 @@ int push_spool_open(struct push_spool *s, const char *path, struct err *e)
 	if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
 		int code = errno;
 		err_errno(e, code, "cannot remove files from the spool '%s'", path);
-		err_hint(e, "the recorder has to give the folder this user's group");
+		err_hint(e, "the recorder has to give the directory this user's group");
 		return -code;
 	}
 	*s = (struct push_spool){ .fd = TAKE_FD(fd), .owner = st.st_uid };

@@ -104,8 +104,8 @@ void control_place_done(struct control_place *p)
 static int refuse(const char *path, const char *what, uid_t uid, struct err *e)
 {
 	err_set(e, EPERM, "--control: %s '%s' belongs to another user (uid %u), and others can "
-		"write to its folder", what, path, (unsigned)uid);
-	err_hint(e, "make it yourself: mkfifo, in a folder where only you can");
+		"write to its directory", what, path, (unsigned)uid);
+	err_hint(e, "make it yourself: mkfifo, in a directory where only you can");
 	return -EPERM;
 }
 

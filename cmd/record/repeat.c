@@ -288,7 +288,7 @@ int repeat_run(struct recordopts *o, repeat_once_fn *once)
 	int status = 0, r = 0;
 	x.n_sides = o->against.command ? N_SIDES : 1;
 	if (!mkdtemp(x.folder)) {
-		err_errno(&e, errno, "--repeat: cannot create a folder in /tmp");
+		err_errno(&e, errno, "--repeat: cannot create a directory in /tmp");
 		return cmd_fail("record", &e);
 	}
 	write_note(&x);

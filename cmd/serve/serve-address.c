@@ -90,7 +90,7 @@ int serve_address_default(struct serve_address *ret, struct err *e)
 		folder = "/run";
 	if (!folder || folder[0] != '/') {
 		err_set(e, ENOENT, "there is no folder for the socket: XDG_RUNTIME_DIR is not set");
-		err_hint(e, "name a socket in a folder that only you can write to: "
+		err_hint(e, "name a socket in a directory that only you can write to: "
 			 "-l ./cprof.sock");
 		return -ENOENT;
 	}

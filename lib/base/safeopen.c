@@ -90,7 +90,7 @@ static int check_shown(const struct safeopen *s, const struct pathwalk *w, bool 
 		return 0;
 	if (w->st.st_nlink > 1 && pathwalk_is_shared(&w->folder))
 		return err_set(e, EPERM, "'%s' has several hard links, is not world-readable, and "
-			       "others can write to its folder", s->path);
+			       "others can write to its directory", s->path);
 	if (getuid() != 0 || is_user(s, w->st.st_uid))
 		return 0;
 	if (w->st.st_uid != 0)

@@ -148,7 +148,7 @@ int evusdt_parse(struct evcursor *p)
 		return r;
 	if (!path.to && p->text[name.to] == ':' && !evcursor_is_modifiers(p->text + name.to + 1))
 		return evcursor_complain(p, EINVAL, provider.from, "write './program' for a file "
-					 "in this folder", "a file needs a slash in its path");
+					 "in this directory", "a file needs a slash in its path");
 	r = evprobe_type(p, &type);
 	if (r < 0)
 		return r;

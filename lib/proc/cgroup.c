@@ -328,7 +328,7 @@ int cgroup_make(struct cgroup *g, const struct host *h, pid_t pid, struct err *e
 	else
 		err_errno(e, -r, "cannot create a cgroup for the command");
 	err_hint(e, r == -ENOENT ? "cgroup v2 is not mounted: use --scope cpu or --scope task"
-				    : "this needs write access to the cgroup v2 folder of this "
+				    : "this needs write access to the cgroup v2 directory of this "
 				      "process: use --scope cpu or --scope task");
 	return r;
 }

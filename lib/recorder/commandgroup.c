@@ -30,7 +30,7 @@ struct cprof_cgroup *cprof_cgroup_new(enum cprof_scope scope)
 		return NULL;
 	g->group = (struct cgroup){ .fd = -1, .parent_fd = -1 };
 	if (host_open(&h, NULL, NULL, NULL, NULL) < 0) {
-		g->why_not = "the folders of the machine cannot be opened";
+		g->why_not = "the directories of the machine cannot be opened";
 		return g;
 	}
 	g->why_not = create(&g->group, &h, scope);

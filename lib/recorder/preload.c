@@ -63,7 +63,7 @@ static int check_folder(void *ctx, int fd, const struct stat *st, struct err *e)
 	(void)fd;
 	if (is_trusted(t, st))
 		return 0;
-	err_set(e, EPERM, "'%s': another user can write to a folder on the way", t->path);
+	err_set(e, EPERM, "'%s': another user can write to a directory in its path", t->path);
 	return -EPERM;
 }
 

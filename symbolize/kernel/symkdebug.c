@@ -407,8 +407,8 @@ static void tell_what_is_missing(const struct search *s)
 	else
 		snprintf(s->why, s->n_why_bytes,
 			 "no vmlinux for build id %s: Debian package linux-image-%s-dbg has it, "
-			 "elsewhere kernel-debuginfo or the kernel's build folder; looked for as "
-			 "vmlinux-%s in /boot and /usr/lib/debug/boot, as vmlinux in "
+			 "elsewhere kernel-debuginfo or the kernel's build directory; looked for "
+			 "as vmlinux-%s in /boot and /usr/lib/debug/boot, as vmlinux in "
 			 "/usr/lib/debug/lib/modules/%s and /lib/modules/%s/build, and by build id",
 			 hex, s->kernel->release, s->kernel->release, s->kernel->release,
 			 s->kernel->release);

@@ -90,7 +90,7 @@ assert sum(pprof.View(pprof.Profile(f)).total for f in glob.glob("by/*")) == 42
 END
 run "$CPROF" merge --by app -o junk l.pb.gz
 is "$status" 1 '--by: -o is a file'
-like err "cannot make the folder 'junk'" '--by: -o is a file: the message'
+like err "cannot create the directory 'junk'" '--by: -o is a file: the message'
 run "$CPROF" merge --by nolabel -o by2 l.pb.gz
 is "$status" 1 '--by: no such label'
 like err 'the labels are: app, tid' '--by: no such label: the message'

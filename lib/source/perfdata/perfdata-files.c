@@ -61,7 +61,7 @@ static int add_folder(struct perfdata *p, int folder_fd, struct err *e)
 	int r = add_file(p, folder_fd, "data", e);
 	if (r == 0) {
 		err_errno(e, EISDIR, "cannot read");
-		err_hint(e, "a folder of perf record --threads has a file 'data'");
+		err_hint(e, "a directory of perf record --threads has a file 'data'");
 		return -EISDIR;
 	}
 	for (unsigned i = 0; r > 0 && i < FILES_MAX; i++) {

@@ -139,7 +139,7 @@ static void test_refused(void)
 	long_name[sizeof(long_name) - 1] = '\0';
 	mkdir(in_dir("folder"), 0755);
 	refused(in_dir("none/x"), ENOENT, "does not exist", "a missing folder");
-	refused(in_dir("a/x"), ENOTDIR, "is not a folder", "a file as the folder");
+	refused(in_dir("a/x"), ENOTDIR, "is not a directory", "a file as the folder");
 	refused(in_dir("folder"), EISDIR, "name a file", "a folder as the file");
 	refused(in_dir("new/"), EISDIR, "name a file", "a new name that ends in a slash");
 	refused("", ENOENT, "", "an empty name");
