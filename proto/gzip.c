@@ -1,4 +1,8 @@
 /*
+ * What fits into memory is compressed and decompressed whole, if libdeflate is there
+ * (gzip-whole.h).  zlib does the rest: larger profiles, several members, and files with any fault,
+ * so that limits and messages do not depend on the build.
+ *
  * zlib counts in unsigned int, so longer input is passed in pieces.  windowBits 15 + 16 requests a
  * gzip header and trailer.
  */
@@ -7,10 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "proto/gzip-whole.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define OUT_BYTES (64u * 1024)
 #define PIECE_BYTES (1u << 30)
@@ -19,23 +25,28 @@
 #define GZIP_WINDOW (15 + 16)
 #define MEM_LEVEL 8
 
+static int stream_open(struct gzip *g)
+{
+	uint8_t *out = malloc(OUT_BYTES);
+	if (!out)
+		return -ENOMEM;
+	g->z = (z_stream){ 0 };
+	if (deflateInit2(&g->z, g->level, Z_DEFLATED, GZIP_WINDOW, MEM_LEVEL,
+			 Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(out);
+		return -ENOMEM;
+	}
+	g->z.next_out = g->out = out;
+	g->z.avail_out = OUT_BYTES;
+	return 0;
+}
+
 int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
 	      void *ctx, int level)
 {
 	assert(level >= 0 && level <= 9);
-	struct gzip fresh = { .write = write, .ctx = ctx, .out = malloc(OUT_BYTES) };
-	if (!fresh.out)
-		return -ENOMEM;
-	*g = fresh;
-	if (deflateInit2(&g->z, level, Z_DEFLATED, GZIP_WINDOW, MEM_LEVEL,
-			 Z_DEFAULT_STRATEGY) != Z_OK) {
-		free(g->out);
-		*g = (struct gzip){ 0 };
-		return -ENOMEM;
-	}
-	g->z.next_out = g->out;
-	g->z.avail_out = OUT_BYTES;
-	return 0;
+	*g = (struct gzip){ .write = write, .ctx = ctx, .level = level };
+	return gzip_whole_bytes_max() > 0 ? 0 : stream_open(g);
 }
 
 static int hand_on(struct gzip *g)
@@ -60,7 +71,7 @@ static int run(struct gzip *g, int flush)
 	}
 }
 
-int gzip_write(struct gzip *g, const void *data, size_t n_bytes)
+static int stream_write(struct gzip *g, const void *data, size_t n_bytes)
 {
 	const uint8_t *p = data;
 	while (n_bytes > 0) {
@@ -76,8 +87,41 @@ int gzip_write(struct gzip *g, const void *data, size_t n_bytes)
 	return 0;
 }
 
+/* Begins with zlib after all: there is too much to hold. */
+static int stream_late(struct gzip *g)
+{
+	int r = stream_open(g);
+	if (r == 0)
+		r = stream_write(g, g->whole.v, g->whole.n);
+	VEC_FREE(&g->whole);
+	return r;
+}
+
+int gzip_write(struct gzip *g, const void *data, size_t n_bytes)
+{
+	if (!g->out && n_bytes <= gzip_whole_bytes_max() - g->whole.n &&
+	    VEC_RESERVE(&g->whole, n_bytes)) {
+		if (n_bytes > 0)
+			memcpy(g->whole.v + g->whole.n, data, n_bytes);
+		g->whole.n += n_bytes;
+		return 0;
+	}
+	int r = g->out ? 0 : stream_late(g);
+	return r < 0 ? r : stream_write(g, data, n_bytes);
+}
+
 int gzip_finish(struct gzip *g)
 {
+	if (!g->out) {
+		size_t n = 0;
+		CLEANUP_FREE uint8_t *member =
+			gzip_whole_deflate(g->whole.v, g->whole.n, g->level, &n);
+		if (member)
+			return g->write(g->ctx, member, n);
+		int r = stream_late(g);
+		if (r < 0)
+			return r;
+	}
 	g->z.next_in = NULL;
 	g->z.avail_in = 0;
 	int r = run(g, Z_FINISH);
@@ -89,6 +133,7 @@ void gzip_close(struct gzip *g)
 	if (g->out)
 		deflateEnd(&g->z);
 	free(g->out);
+	VEC_FREE(&g->whole);
 	*g = (struct gzip){ 0 };
 }
 
@@ -180,9 +225,25 @@ size_t gzip_plausible_bytes(size_t n_bytes)
 	return n_bytes > least ? n_bytes : least;
 }
 
+/* By libdeflate, into as much memory as zlib would begin with. */
+static bool inflate_whole(const void *data, size_t n_bytes, size_t max_bytes, uint8_t **ret_data,
+			  size_t *ret_n)
+{
+	size_t cap = first_bytes(data, n_bytes);
+	if (cap > max_bytes)
+		cap = max_bytes;
+	CLEANUP_FREE uint8_t *out = gzip_whole_bytes_max() > 0 && cap > 0 ? malloc(cap) : NULL;
+	if (!out || !gzip_whole_inflate(data, n_bytes, out, cap, ret_n))
+		return false;
+	*ret_data = TAKE_PTR(out);
+	return true;
+}
+
 int gzip_inflate(const void *data, size_t n_bytes, size_t max_bytes, uint8_t **ret_data,
 		 size_t *ret_n, struct err *e)
 {
+	if (inflate_whole(data, n_bytes, max_bytes, ret_data, ret_n))
+		return 0;
 	z_stream z = { 0 };
 	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
 		return err_errno(e, ENOMEM, "cannot uncompress");

@@ -1,7 +1,10 @@
 #ifndef CPROF_PROTO_GZIP_H
 #define CPROF_PROTO_GZIP_H
 
-/* gzip (RFC 1952) over zlib: a streaming writer, and a bounded reader of whole buffers. */
+/* gzip (RFC 1952) over libdeflate and zlib: a writer in bounded memory, and a bounded reader of
+ * whole buffers. */
+
+#include "base/vec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,10 +14,12 @@
 struct err;
 
 struct gzip {
+	VEC(uint8_t) whole;  /* all that was written so far, while it is little */
 	z_stream z;
-	uint8_t *out;  /* compressed bytes not yet written */
+	uint8_t *out;        /* compressed bytes not yet written; NULL: zlib has not begun */
 	int (*write)(void *ctx, const void *data, size_t n_bytes);
 	void *ctx;
+	int level;
 };
 
 /* level: zlib 0..9.  `write` receives the compressed bytes in large pieces and returns 0 or -errno.
@@ -22,10 +27,11 @@ struct gzip {
 int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
 	      void *ctx, int level);
 
-/* Compresses n bytes.  0, or an error of `write`, after which only gzip_close is allowed. */
+/* Compresses n bytes, now or later.  0, -ENOMEM or an error of `write`, after which only gzip_close
+ * is allowed. */
 int gzip_write(struct gzip *g, const void *data, size_t n_bytes);
 
-/* Writes the rest and the trailer.  0, or an error of `write`. */
+/* Writes the rest and the trailer.  0, -ENOMEM or an error of `write`. */
 int gzip_finish(struct gzip *g);
 
 /* Releases the memory of a writer, finished or not, or of a zero struct. */

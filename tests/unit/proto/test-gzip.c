@@ -3,6 +3,11 @@
 #include "sink.h"
 #include "tap.h"
 
+#include <string.h>
+
+#define FLAGS_AT 3
+#define HEADER_BYTES 10
+
 static void compress_to(struct sink *s, const void *data, size_t n, size_t piece, int level)
 {
 	struct gzip g = { 0 };
@@ -14,6 +19,67 @@ static void compress_to(struct sink *s, const void *data, size_t n, size_t piece
 		r = gzip_finish(&g);
 	tap_int(r, 0, "data is compressed");
 	gzip_close(&g);
+}
+
+static bool restores(const struct sink *s, const void *data, size_t n)
+{
+	unsigned char *back = NULL;
+	size_t n_back = 0;
+	int r = gzip_inflate(s->bytes.v, s->bytes.n, n, &back, &n_back, NULL);
+	bool same = r == 0 && n_back == n && memcmp(back, data, n) == 0;
+	free(back);
+	return same;
+}
+
+/* Little and much data take different ways in a build with libdeflate. */
+static void try_sizes(void)
+{
+	const size_t mib = (size_t)1 << 20, n_max = 5 * mib;
+	char *data = malloc(n_max);
+	for (size_t i = 0; i < n_max; i++)
+		data[i] = (char)(i * i >> 7);
+	const size_t sizes[] = { 0, 1, 2 * mib - 1, 2 * mib, 2 * mib + 1, n_max };
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct sink s = { 0 };
+		compress_to(&s, data, sizes[i], 65537, 1);
+		tap_ok(restores(&s, data, sizes[i]), "%zu bytes are restored", sizes[i]);
+		VEC_FREE(&s.bytes);
+	}
+	free(data);
+}
+
+/* What the trailer says of the size, and what a header may have. */
+static void try_headers(const void *data, size_t n)
+{
+	struct sink s = { 0 };
+	struct err e = { 0 };
+	unsigned char *back = NULL;
+	size_t n_back = 0;
+	compress_to(&s, data, n, n, 6);
+	for (int high = 0; high < 2; high++) {
+		unsigned char *size = s.bytes.v + s.bytes.n - (high ? 1 : 4);
+		*size ^= 0xf0;
+		e = (struct err){ 0 };
+		tap_int(gzip_inflate(s.bytes.v, s.bytes.n, n, &back, &n_back, &e), -EINVAL,
+			"a wrong size in the trailer is an error");
+		tap_ok(strstr(e.what, "incorrect length check"), "zlib's words: %s", e.what);
+		*size ^= 0xf0;
+	}
+	struct sink named = { 0 };
+	sink_write(&named, s.bytes.v, HEADER_BYTES);
+	named.bytes.v[FLAGS_AT] = 8;
+	sink_write(&named, "name", 5);
+	sink_write(&named, s.bytes.v + HEADER_BYTES, s.bytes.n - HEADER_BYTES);
+	tap_ok(restores(&named, data, n), "a file with its name is read");
+	VEC_FREE(&named.bytes);
+	sink_write(&named, s.bytes.v, HEADER_BYTES);
+	named.bytes.v[FLAGS_AT] = 2;
+	sink_write(&named, "??", 2);
+	sink_write(&named, s.bytes.v + HEADER_BYTES, s.bytes.n - HEADER_BYTES);
+	tap_int(gzip_inflate(named.bytes.v, named.bytes.n, n, &back, &n_back, &e), -EINVAL,
+		"a wrong checksum of the header is an error");
+	VEC_FREE(&named.bytes);
+	VEC_FREE(&s.bytes);
 }
 
 int main(void)
@@ -68,6 +134,8 @@ int main(void)
 		"garbage after the end is an error");
 	tap_ok(back == NULL, "a failure does not set the output");
 	VEC_FREE(&s.bytes);
+	try_headers(data, 100000);
+	try_sizes();
 
 	/* A decompression bomb: many zeros in few bytes. */
 	memset(data, 0, n);
@@ -79,7 +147,8 @@ int main(void)
 	struct gzip g = { 0 };
 	s = (struct sink){ .fail_after = 1 };
 	gzip_open(&g, sink_write, &s, 0);
-	tap_int(gzip_write(&g, data, n), -ENOSPC, "a failed write is reported");
+	int r = gzip_write(&g, data, n);
+	tap_int(r < 0 ? r : gzip_finish(&g), -ENOSPC, "a failed write is reported");
 	gzip_close(&g);
 	VEC_FREE(&s.bytes);
 	free(data);
