@@ -32,6 +32,8 @@
 /* A function has less, unless its file is hostile. */
 #define INSTRUCTIONS_MAX 1000000u
 
+#define STUB_BYTES 16   /* of a stub that calls a function of another file */
+
 /* The file is open as this descriptor in objdump. */
 #define FILE_FD 3
 #define FILE_PATH "/proc/self/fd/3"
@@ -44,6 +46,20 @@ void objdump_done(struct objdump *o)
 }
 
 /* ---- its output ------------------------------------------------------------------------------ */
+
+/* Where a file has no symbol, objdump names an address by the closest symbol before it, often that
+ * of a call stub: "1267 <rand@plt+0x1b7>".  Such a name is left out: if it is a place behind a stub,
+ * and, in code without a symbol, if it has any distance. */
+static void drop_wrong_name(char *text, bool has_symbol)
+{
+	size_t n = strlen(text);
+	char *name = strrchr(text, '<'), *plus = name ? strstr(name, "+0x") : NULL;
+	if (!plus || text[n - 1] != '>' || name - text < 2 || name[-1] != ' ')
+		return;
+	bool is_stub = plus - name > 4 && memcmp(plus - 4, "@plt", 4) == 0;
+	if (!has_symbol || (is_stub && strtoull(plus + 1, NULL, 16) >= STUB_BYTES))
+		name[-1] = '\0';
+}
 
 /* "  401136:	push   %rbp" */
 static int add_line(struct objdump *o, char *line)
@@ -58,6 +74,8 @@ static int add_line(struct objdump *o, char *line)
 	for (char *t = x.text; t && *t; t++)
 		if (*t == '\t')
 			*t = ' ';
+	if (x.text)
+		drop_wrong_name(x.text, o->has_symbol);
 	if (x.text && VEC_PUSH(&o->instructions, x))
 		return 0;
 	free(x.text);
@@ -215,10 +233,12 @@ static int disassemble(int fd, const char *path, const struct annotate *a,
 	}
 	const char *by_symbol[] = { "objdump", "--no-show-raw-insn", symbol, "--", FILE_PATH,
 				    NULL };
+	o->has_symbol = true;
 	int r = run(by_symbol, fd, deadline_ns, o, e);
 	if (r < 0 || add_costs(o, a, fn, bias) > 0)
 		return r;
 	objdump_done(o);
+	o->has_symbol = false;
 	snprintf(from, sizeof(from), "--start-address=0x%" PRIx64, a->spot[fn->first].at + bias);
 	snprintf(to, sizeof(to), "--stop-address=0x%" PRIx64,
 		 a->spot[fn->first + fn->n - 1].at + bias + MARGIN);

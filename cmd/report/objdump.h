@@ -24,6 +24,7 @@ struct objdump_instruction {
 
 struct objdump {
 	VEC(struct objdump_instruction) instructions;
+	bool has_symbol;            /* the file has a symbol for them */
 };
 
 /*

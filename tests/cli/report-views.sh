@@ -120,6 +120,25 @@ printf '#!/bin/sh\nprintf "  10000:\\tjmp f<%%010000d>\\n  10004:\\tnop\\n"\n' >
 chmod +x long.keep/objdump
 run env PATH="$T/long.keep:$PATH" "$CPROF" report --list f --disasm many.pb.gz
 is "$status $(grep -cE ' (jmp f<0|nop)' out)" '0 2' '--disasm: a line of any length is one instruction'
+mkdir names.keep
+cat >names.keep/objdump <<'EOF3'
+#!/bin/sh
+# a file with the symbol f, or without any
+case $1$2$3 in
+*--disassemble*) [ -e "$T/stripped" ] && exit 0 ;;
+esac
+printf '  10000:\tjmp 1267 <rand@plt+0x1b7>\n  10004:\tcall 10b0 <rand@plt>\n'
+printf '  10008:\tcall 10b4 <rand@plt+0x4>\n  1000c:\tjmp 10020 <f+0x20>\n'
+EOF3
+chmod +x names.keep/objdump
+for names in 'symbol:jmp 1267:call 10b0 <rand@plt>:call 10b4 <rand@plt+0x4>:jmp 10020 <f+0x20>' \
+	'stripped:jmp 1267:call 10b0 <rand@plt>:call 10b4:jmp 10020'; do
+	: >"${names%%:*}"
+	run env T="$T" PATH="$T/names.keep:$PATH" "$CPROF" report --list f --disasm many.pb.gz
+	is "$(sed -nE 's/.* ((jmp|call) .*)/\1/p' out | head -n 4 | tr '\n' :)" "${names#*:}:" \
+		"--disasm: names behind a call stub, or of other functions, are left out: ${names%%:*}"
+done
+rm symbol stripped
 mkdir endless.keep
 printf '#!/bin/sh\nyes "$(printf \047  1000:\\tnop\047)"\n' >endless.keep/objdump
 chmod +x endless.keep/objdump
