@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,6 +135,47 @@ int output_commit(struct output *o, size_t n, struct err *e)
 	for (size_t i = 0, k = 0; i < n; i++)
 		if (o[i].open)
 			o[i].file = file[k++];
+	return r;
+}
+
+static int open_in(struct output *o, const char *folder)
+{
+	struct err e = { 0 };
+	const char *name = path_base_name(o->path);
+	char *path = NULL;
+	outfile_abort(&o->file);
+	o->open = false;
+	o->n_bytes = 0;
+	if (asprintf(&path, "%s/%s", folder, name) < 0)
+		return -ENOMEM;
+	int r = outfile_open(&o->file, path, &e);
+	o->open = r == 0;
+	free(o->path);
+	o->path = path;
+	return r;
+}
+
+int output_elsewhere(struct output *o, size_t n, char folder[PATH_MAX])
+{
+	const char *tmp = getenv("TMPDIR");
+	bool is_moved = false;
+	int r = 0;
+	snprintf(folder, PATH_MAX, "%s/cprof-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (!o[i].open)
+			continue;
+		if (!o[i].file.path)
+			r = -EINVAL;
+		else if (!is_moved && !mkdtemp(folder))
+			r = -errno;
+		is_moved |= r == 0;
+		if (r == 0)
+			r = open_in(&o[i], folder);
+	}
+	for (size_t i = 0; i < n && r < 0; i++)
+		output_discard(&o[i]);
+	if (r < 0 && is_moved)
+		rmdir(folder);
 	return r;
 }
 

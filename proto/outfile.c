@@ -86,7 +86,8 @@ static int refuse(struct err *e, const char *path, const char *fmt, uid_t uid)
 {
 	char why[200];
 	snprintf(why, sizeof(why), fmt, (unsigned)uid);
-	err_set(e, EPERM, "cannot write '%s': %s, and others can write to its directory", path, why);
+	err_set(e, EPERM, "cannot write '%s': %s, and others can write to its directory", path,
+		why);
 	err_hint(e, "remove it, or choose another place");
 	return -EPERM;
 }

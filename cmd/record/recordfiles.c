@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int recordfiles_open(struct recordfiles *f, struct cprof_recorder *recorder, const char *name,
 		     const char *stamp, struct err *e)
@@ -64,6 +65,56 @@ static void set_mode(const struct recordfiles *files, struct cprof_recorder *rec
 	filemode_apply(&mode, f);
 }
 
+static int write_one(struct recordfiles *files, struct cprof_recorder *recorder, size_t i,
+		     struct err *e)
+{
+	struct summary_file *f = &files->file[i];
+	int r = cprof_recorder_write(recorder, i, output_write, &files->output[i], e);
+	if (r < 0) {
+		outfile_error(&files->output[i].file, e);  /* names the file */
+		return r;
+	}
+	set_mode(files, recorder, &files->output[i].file);
+	f->path = files->output[i].path;
+	f->n_bytes = files->output[i].n_bytes;
+	files->n_written++;
+	return 0;
+}
+
+/* The disk is full, but the recording need not be lost.  It remains a failure: the file is not
+ * where it was wanted. */
+static int save_elsewhere(struct recordfiles *files, struct cprof_recorder *recorder, int code,
+			  struct err *e)
+{
+	struct err other = { 0 };
+	char folder[PATH_MAX];
+	files->n_written = 0;
+	signals_hold();  /* the handler must not see files change */
+	if ((code != -ENOSPC && code != -EDQUOT) || files->is_part ||
+	    output_elsewhere(files->output, files->n_events, folder) < 0)
+		return code;
+	int r = 0;
+	const char *path = NULL;
+	for (size_t i = 0; i < files->n_events && r == 0; i++) {
+		if (!files->output[i].open)
+			continue;
+		r = write_one(files, recorder, i, &other);
+		path = files->output[i].path;
+	}
+	if (r == 0 && path)
+		r = output_commit(files->output, files->n_events, &other);
+	if (r == 0 && path && files->n_written > 1)
+		err_hint(e, "the recording is next to '%s' instead", path);
+	else if (r == 0 && path)
+		err_hint(e, "the recording is in '%s' instead", path);
+	if (r < 0 || !path) {
+		recordfiles_discard(files);
+		rmdir(folder);
+	}
+	files->n_written = 0;
+	return code;
+}
+
 int recordfiles_write(struct recordfiles *files, struct cprof_recorder *recorder, struct err *e)
 {
 	struct err why, only = { 0 };
@@ -82,23 +133,14 @@ int recordfiles_write(struct recordfiles *files, struct cprof_recorder *recorder
 				print_problem(files, &why, f->silent);
 			continue;
 		}
-		int r = cprof_recorder_write(recorder, i, output_write, &files->output[i], e);
-		if (r < 0) {
-			outfile_error(&files->output[i].file, e);  /* names the file */
-			files->n_written = 0;
-			return r;
-		}
-		set_mode(files, recorder, &files->output[i].file);
-		f->path = files->output[i].path;
-		f->n_bytes = files->output[i].n_bytes;
-		files->n_written++;
+		int r = write_one(files, recorder, i, e);
+		if (r < 0)
+			return save_elsewhere(files, recorder, r, e);
 	}
 	signals_hold();
 	int r = files->n_written ? output_commit(files->output, files->n_events, e) : 0;
-	if (r < 0) {
-		files->n_written = 0;
-		return r;
-	}
+	if (r < 0)
+		return save_elsewhere(files, recorder, r, e);
 	if (files->n_events == 1 && only.code) {
 		*e = only;
 		return only.code;

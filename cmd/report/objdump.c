@@ -48,8 +48,8 @@ void objdump_done(struct objdump *o)
 /* ---- its output ------------------------------------------------------------------------------ */
 
 /* Where a file has no symbol, objdump names an address by the closest symbol before it, often that
- * of a call stub: "1267 <rand@plt+0x1b7>".  Such a name is left out: if it is a place behind a stub,
- * and, in code without a symbol, if it has any distance. */
+ * of a call stub: "1267 <rand@plt+0x1b7>".  Such a name is left out if the place is after the stub,
+ * or, in code without a symbol, if it has any distance. */
 static void drop_wrong_name(char *text, bool has_symbol)
 {
 	size_t n = strlen(text);

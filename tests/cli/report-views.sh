@@ -136,7 +136,7 @@ for names in 'symbol:jmp 1267:call 10b0 <rand@plt>:call 10b4 <rand@plt+0x4>:jmp 
 	: >"${names%%:*}"
 	run env T="$T" PATH="$T/names.keep:$PATH" "$CPROF" report --list f --disasm many.pb.gz
 	is "$(sed -nE 's/.* ((jmp|call) .*)/\1/p' out | head -n 4 | tr '\n' :)" "${names#*:}:" \
-		"--disasm: names behind a call stub, or of other functions, are left out: ${names%%:*}"
+		"--disasm: names past a call stub, or of other functions, are left out: ${names%%:*}"
 done
 rm symbol stripped
 mkdir endless.keep

@@ -169,15 +169,28 @@ unlike err 'too many open files' 'a soft limit below the hard one is raised'
 
 # a full disk
 if is_root && unshare -m true 2>/dev/null; then
-	mkdir small.keep
+	mkdir small.keep tmp.keep
 	run unshare -m sh -c "mount -t tmpfs -o size=16k none small.keep &&
 		printf old >small.keep/x.pb.gz; head -c 20000 /dev/zero >small.keep/filler 2>/dev/null
-		'$CPROF' record -e cpu-clock -F 20000 -o small.keep/x.pb.gz -- /usr/bin/python3 -c 'import json, re, decimal, email, http.client'
+		TMPDIR='$T/tmp.keep' '$CPROF' record -e cpu-clock -F 20000 -o small.keep/x.pb.gz -- /usr/bin/python3 -c 'import json, re, decimal, email, http.client'
 		echo status \$?; ls -A small.keep; cat small.keep/x.pb.gz"
 	like out 'status 1$' 'a full disk: status 1'
 	like err 'small.keep.*no space' 'a full disk: says so'
 	is "$(grep -v status out | xargs)" 'filler x.pb.gz old' \
 		'a full disk: no partial file, the existing one is untouched'
+	like err 'the recording is in .*/tmp.keep/cprof-[^/]*/x.pb.gz. instead' \
+		'a full disk: the recording is in a temporary directory, and cprof says where'
+	is "$(stat -c %a tmp.keep/cprof-*)" 700 'a full disk: nobody else can read that'
+	profile 'a full disk: the recording is complete' tmp.keep/cprof-*/x.pb.gz 'n > 100'
+	rm -r tmp.keep
+	run unshare -m sh -c "mount -t tmpfs -o size=16k none small.keep &&
+		head -c 20000 /dev/zero >small.keep/filler 2>/dev/null
+		TMPDIR='$T/small.keep' '$CPROF' record -e cpu-clock -F 20000 -o small.keep/x.pb.gz -- \
+		/usr/bin/python3 -c 'import json, re, decimal, email, http.client, sys; sys.exit(7)'
+		echo status \$?; ls -A small.keep"
+	like out 'status 7$' 'a full disk, no other place: the status of the command'
+	unlike err 'instead' 'a full disk, no other place: no other file is named'
+	is "$(grep -v status out | xargs)" filler 'a full disk, no other place: nothing is left'
 	run unshare -m sh -c "mount -t tmpfs -o size=1m none small.keep && mount -o remount,ro small.keep &&
 		'$CPROF' record -e cpu-clock -o small.keep/x.pb.gz -- '$PROG/spin' 1 300; echo status \$?"
 	like out 'status 1$' 'a read-only file system: status 1'
