@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #else
 #define DRIVER_HAS_SANITIZER 0
 #endif
-#define DRIVER_MAX_TRIALS (DRIVER_HAS_SANITIZER ? 3000 : 600)
+#define DRIVER_MAX_TRIALS (DRIVER_HAS_SANITIZER ? 1500 : 300)
 
 static unsigned n_seeds;
 

@@ -27,12 +27,12 @@ mkdir "$T/beside.keep"
 	cd "$T/beside.keep" || exit 99
 	CPROF_CHAOS_SEED=2
 	export CPROF_CHAOS_SEED
-	exec "$PYTHON" "$CPROF_SOURCE_ROOT/tests/chaos.py" kills 250 >"$T/beside.out.keep" 2>&1
+	exec "$PYTHON" "$CPROF_SOURCE_ROOT/tests/chaos.py" kills 120 >"$T/beside.out.keep" 2>&1
 ) &
 beside=$!
 tap_pids="$tap_pids $beside"
 
-chaos '250 signals to cprof or its target at random moments' kills 250
+chaos '120 signals to cprof or its target at random moments' kills 120
 chaos 'SIGSTOP to cprof or its target' stopped 6
 chaos '3 to 64 descriptors' descriptors 61
 chaos 'a limit of the address space' memory 20
@@ -47,6 +47,6 @@ fi
 
 beside_status=0
 wait "$beside" || beside_status=$?
-is "$beside_status" 0 '250 more signals, beside the other attacks'
+is "$beside_status" 0 '120 more signals, beside the other attacks'
 diag 20 <beside.out.keep
 finish

@@ -1,13 +1,12 @@
 #!/bin/sh
-# ./bootstrap demo works in a fresh copy, twice, from any folder, as an ordinary user.
+# ./bootstrap demo works in a fresh copy, twice, from any folder, as an ordinary user. It takes the
+# command that is tested here: ./bootstrap test has built that with the same functions.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need sqlite3 setpriv
 
-# A compiler cache would write to the home folder of the user who runs the tests.
-export CCACHE_DISABLE=1
-# What takes long is the compiler, and no assertion needs fast code.
-export CFLAGS="-O0 -g0 -fno-lto"
+CPROF_DEMO_BUILD=$CPROF_BUILD_ROOT
+export CPROF_DEMO_BUILD
 mkdir clone.keep
 (cd "$CPROF_SOURCE_ROOT" && tar c --exclude='./build*' --exclude=./.git .) | tar x -C clone.keep
 demo() {

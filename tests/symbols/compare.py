@@ -3,7 +3,7 @@
 
 usage: compare.py SYMDUMP SOURCE_ROOT
 
-The fixtures of tests/unit/symbolize are compiled in many ways, and every 7th address of .text is
+The fixtures of tests/unit/symbolize are compiled in many ways, and every 13th address of .text is
 looked up (fewer in a large one).  Speaks TAP: one assertion per variant and tool.  class Variant
 names the accepted differences with their reasons; any other fails.
 """
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-STEP = 7
+STEP = 13
 MAX_ADDRESSES = 3000
 SHOWN = 5
 
