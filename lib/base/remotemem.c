@@ -41,8 +41,8 @@ struct remotemem {
 	struct { uint32_t id; uint64_t at_ns; } trusted[TRUSTED_N];
 	uint32_t checked;              /* the last one of them that was not just another thread */
 	uint64_t checked_ns;
-	int pidfd;                     /* of pidfd_id; -1: none */
-	uint32_t pidfd_id;
+	/* Of processes that were checked, by id; -1: none. */
+	struct { uint32_t id; int fd; } pidfd[TRUSTED_N];
 	uint32_t answered;             /* the thread that answered last; 0: none */
 	uint64_t answered_ns;
 };
@@ -129,8 +129,9 @@ static bool is_still_one_of_us(const struct remotemem *m, uint32_t id)
 {
 	struct pidfd_info_v0 info = { .mask = PIDFD_INFO_CREDS_BIT };
 	uint32_t our = geteuid();
-	return m->pidfd >= 0 && m->pidfd_id == id && has_our_users(m, id) &&
-	       ioctl(m->pidfd, PIDFD_GET_INFO_V0, &info) == 0 &&
+	int fd = m->pidfd[id % TRUSTED_N].fd;
+	return fd >= 0 && m->pidfd[id % TRUSTED_N].id == id && has_our_users(m, id) &&
+	       ioctl(fd, PIDFD_GET_INFO_V0, &info) == 0 &&
 	       info.mask & PIDFD_INFO_CREDS_BIT && info.ruid == our && info.euid == our &&
 	       info.suid == our && info.fsuid == our;
 }
@@ -138,10 +139,11 @@ static bool is_still_one_of_us(const struct remotemem *m, uint32_t id)
 /* The next checks of this process are is_still_one_of_us.  Threads have no pidfd. */
 static bool is_now_one_of_us(struct remotemem *m, uint32_t id)
 {
-	if (m->pidfd >= 0)
-		close(m->pidfd);
-	m->pidfd = (int)syscall(SYS_pidfd_open, id, 0);
-	m->pidfd_id = id;
+	uint32_t i = id % TRUSTED_N;
+	if (m->pidfd[i].fd >= 0)
+		close(m->pidfd[i].fd);
+	m->pidfd[i].fd = (int)syscall(SYS_pidfd_open, id, 0);
+	m->pidfd[i].id = id;
 	return is_one_of_us(m, id);
 }
 
@@ -242,7 +244,8 @@ struct remotemem *remotemem_new(int proc_fd)
 	}
 	m->helper = helper;
 	m->proc_fd = proc_fd;
-	m->pidfd = -1;
+	for (uint32_t i = 0; i < TRUSTED_N; i++)
+		m->pidfd[i].fd = -1;
 	m->is_direct = !(rights_permitted() & UINT64_C(1) << CAP_SYS_PTRACE);
 	char status[STATUS_BYTES];
 	m->has_own_proc = read_start(m, "self/status", status, sizeof(status)) &&
@@ -256,8 +259,9 @@ void remotemem_free(struct remotemem *m)
 	if (!m)
 		return;
 	memhelper_free(m->helper);
-	if (m->pidfd >= 0)
-		close(m->pidfd);
+	for (uint32_t i = 0; i < TRUSTED_N; i++)
+		if (m->pidfd[i].fd >= 0)
+			close(m->pidfd[i].fd);
 	pthread_mutex_destroy(&m->mutex);
 	free(m);
 }

@@ -175,14 +175,15 @@ static int prepare_changes(void)
 	return 0;
 }
 
-/* A process that was trusted, and checked again, becomes another user's. */
+/* A process that was trusted, and is checked in turns with another one, becomes another user's. */
 static void test_changed(struct remotemem *m, int how, const char *what)
 {
-	pid_t pid = start_process(0, prepare_changes);
+	pid_t pid = start_process(0, prepare_changes), beside = start_process(0, NULL);
 	bool is_direct = true;
 	for (int i = 0; i < 5; i++, usleep(3000))
-		is_direct &= remotemem_is_direct(m, (uint32_t)pid);
-	tap_ok(is_direct, "a process of this user stays trusted");
+		is_direct &= remotemem_is_direct(m, (uint32_t)pid) &&
+			     remotemem_is_direct(m, (uint32_t)beside);
+	tap_ok(is_direct, "two processes of this user stay trusted");
 	kill(pid, how);
 	uint64_t end_ns = clock_monotonic_ns() + 10000000000u;
 	bool is_alive = true;
@@ -194,8 +195,10 @@ static void test_changed(struct remotemem *m, int how, const char *what)
 		tap_ok(!is_direct, "until it %s", what);
 	else
 		tap_skip(what, "it may not");
+	tap_ok(remotemem_is_direct(m, (uint32_t)beside), "the other one does not");
 	if (is_alive)
 		end_process(pid);
+	end_process(beside);
 }
 
 int main(void)
