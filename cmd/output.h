@@ -44,8 +44,8 @@ void output_discard(struct output *o);
 int output_commit(struct output *o, size_t n, struct err *e);
 
 /* A full disk: discards the outputs that were not discarded, and opens files of the same names in
- * a new folder below $TMPDIR or /tmp that only this user can read.  -errno: there is none, and all are
- * discarded. */
+ * a new folder below $TMPDIR or /tmp that only this user can read.  -errno: there is none, and all
+ * are discarded. */
 int output_elsewhere(struct output *o, size_t n, char ret_folder[PATH_MAX]);
 
 void output_done(struct output *o);

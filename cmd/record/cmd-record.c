@@ -349,7 +349,7 @@ static int record_once(struct recordopts *o)
 		recordfiles_discard(&rec.files);
 	}
 	await_command(&rec);
-	/* The status of a command that failed says more than that its profile could not be saved. */
+	/* That of a command that failed says more than that its profile could not be saved. */
 	bool is_unsaved = e.code && status == CMD_FAILED;
 	if (rec.launch.ended && (status == 0 || (is_unsaved && launch_status(&rec.launch))))
 		status = launch_status(&rec.launch);

@@ -14,6 +14,21 @@ PATH=$T/bin.keep:$PATH
 HOME=$T
 export HOME
 
+java_home=
+mkdir classes.keep
+cat >classes.keep/Hot.java <<'END'
+public class Hot {
+	static long work(long n) { long s = 0; for (long i = 0; i < n; i++) s += i * i % 7; return s; }
+	public static void main(String[] a) { long t = 0; for (int i = 0; i < 150; i++) t += work(1000000); System.out.println(t); }
+}
+END
+if command -v java >/dev/null && java -XX:TieredStopAtLevel=1 -m \
+	jdk.compiler/com.sun.tools.javac.Main -d classes.keep classes.keep/Hot.java 2>/dev/null; then
+	java_home=yes
+	chmod 755 classes.keep
+	chmod 644 classes.keep/*.class
+fi
+
 # language NAME PROGRAM [ARG...]: the functions of the language have names, or a line says which
 # interpreter hides them, and what helps
 language() {
@@ -52,6 +67,15 @@ commands() {
 		'function work() { for ($i = 0; $i < 9000000; $i++) $x = $i; } work();'
 	named=rb:: language Ruby ruby -e '5000000.times { |i| i + 1 }'
 	named=py:: language Python python3 -c 'for i in range(5000000): x = i'
+	# shellcheck disable=SC2016
+	named=work language JavaScript node -e \
+		'function work(n) { let s = 0; for (let i = 0; i < n; i++) s += i * i % 7; return s }
+		for (let i = 0; i < 60; i++) work(1000000)'
+	if [ "$java_home" ]; then
+		named=Hot.work language Java java -cp "$T/classes.keep" Hot
+	else
+		skip "$how: Java" 'needs a JDK'
+	fi
 	named='' language Lua lua5.4 -e 'for i = 1, 50000000 do x = i end'
 
 	# A program with several names, as Debian's redis-server, which is a link to redis-check-rdb.
@@ -84,8 +108,20 @@ commands() {
 		like out 'Usage: cprof record' "$how: cprof $command: is the help of record"
 	done
 	# shellcheck disable=SC2086
-	run $user sh -c 'cprof report <idiom.pb.gz'
-	is "$status" 0 "$how: cprof report <FILE"
+	run $user sh -c 'cat idiom.pb.gz | cprof report'
+	is "$status" 0 "$how: cat FILE | cprof report"
+	like err "^cprof report: [a-z]*.pb.gz [(]the newest .*'-' is stdin" "$how: and says which FILE"
+	for command in true 'sh -c "exit 7"'; do
+		# shellcheck disable=SC2086
+		run $user sh -c "cprof record -q -p $spin -o timed.pb.gz -- $command"
+		is "$status" "$(sh -c "$command"; echo $?)" "$how: -p PID -- $command: its status"
+		rm -f timed.pb.gz
+	done
+	# shellcheck disable=SC2086
+	run $user cprof record -q --no-command-line -o secret.pb.gz -- spinner 2 30 --password=hunter2
+	check "$how: --no-command-line: no secret is in the file" \
+		sh -c '! gzip -dc secret.pb.gz | grep -q hunter2'
+	rm -f secret.pb.gz
 	rm -f idiom.pb.gz
 }
 
