@@ -266,6 +266,28 @@ static bool go_up(char *path)
 	return true;
 }
 
+/* Folder by folder: the kernel always has the root of a mounted file system in memory, and what it
+ * does not have is in the file system of the folder before it.  0 or -errno. */
+static int walk_stepwise(struct foreign *f, const char *path)
+{
+	char step[NAME_MAX + 1];
+	CLEANUP_CLOSE int fd = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t n; fd >= 0 && *(path += strspn(path, "/")); path += n) {
+		n = strcspn(path, "/");
+		if (n > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(step, path, n);
+		step[n] = '\0';
+		struct foreign_want want = { .dir_fd = fd, .path = step };
+		int next = foreign_open_folder(f, &want);
+		if (next < 0)
+			return next;
+		close(fd);
+		fd = next;
+	}
+	return fd < 0 ? -errno : 0;
+}
+
 static bool is_remote(struct foreign *f, const char *folder)
 {
 	char path[PATH_BYTES];
@@ -274,7 +296,7 @@ static bool is_remote(struct foreign *f, const char *folder)
 	snprintf(path, sizeof(path), "%s", folder);
 	do {
 		CLEANUP_CLOSE int fd = foreign_open_folder(f, &want);
-		r = fd < 0 ? fd : 0;
+		r = fd == -EREMOTE ? walk_stepwise(f, path) : fd < 0 ? fd : 0;
 	} while (r == -ENOENT && go_up(path));
 	return r == -EREMOTE;
 }

@@ -133,6 +133,9 @@ static void test_check(void)
 	tap_int(foreign_check_folder(state, path), 0, "a folder on this machine can be used");
 	snprintf(path, sizeof(path), "%s/none/none", dir);
 	tap_int(foreign_check_folder(state, path), 0, "so can a folder to come");
+	/* The kernel does not remember what is missing there. */
+	tap_int(foreign_check_folder(state, "/dev/shm/cprof-none/none"), 0,
+		"and one in another file system, below its mount point");
 	memset(too_long, 'x', sizeof(too_long) - 1);
 	too_long[sizeof(too_long) - 1] = '\0';
 	tap_int(foreign_check_folder(state, too_long), -ENAMETOOLONG, "a path that is too long");
