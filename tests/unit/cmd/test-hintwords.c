@@ -50,8 +50,28 @@ int main(void)
 	check("record longer, or sample more often (-F, -c)",
 	      "record longer, or sample more often (rate)",
 	      "record longer, or sample more often (hz=, period=)");
-	check("use a smaller period (-c)", "use a smaller period (-c)",
-	      "use a smaller period (period=)");
+	check("use a smaller period (-c)", "use a smaller period", "use a smaller period (period=)");
+	check("the event is too rare for this rate: use -c", "the event is too rare for this rate",
+	      "the event is too rare for this rate: use period=");
+	check("use another rate, or a period (-c)", "use another rate",
+	      "use another rate, or a period (period=)");
+	check("record longer, or sample faster (-F)", "record longer, or sample faster (rate)",
+	      "record longer, or sample faster (hz=)");
+	check("read it at the samples of an event that can: -e '{cpu-clock,uncore/x/}:S' --scope "
+	      "cpu\nboot", "choose one that can, such as 'event = cpu-clock'\nboot",
+	      "choose one that can, such as 'event=cpu-clock'\nboot");
+	check("use --scope cpu, which needs CAP_PERFMON or kernel.perf_event_paranoid=0",
+	      "record whole CPUs, which needs CAP_PERFMON or kernel.perf_event_paranoid=0",
+	      "leave out pid=, comm= and cgroup=, which needs CAP_PERFMON or "
+	      "kernel.perf_event_paranoid=0");
+	check("with --scope task each thread has its own timer\nrecord longer, sample faster (-F), "
+	      "or instead of --scope task use --scope cpu (CAP_PERFMON or root)",
+	      "each thread has its own timer\nrecord longer, sample faster (rate)",
+	      "each thread has its own timer\nrecord longer, sample faster (hz=), or leave out "
+	      "pid=, comm= and cgroup= (CAP_PERFMON or root)");
+	check("leave out ':u' and --user", "leave out ':u'", "leave out ':u'");
+	check("use '--call-graph fp'", "add '/call-graph=fp/' to the event",
+	      "add '/call-graph=fp/' to the event");
 	test_length();
 	return tap_done();
 }
