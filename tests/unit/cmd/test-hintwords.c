@@ -50,7 +50,8 @@ int main(void)
 	check("record longer, or sample more often (-F, -c)",
 	      "record longer, or sample more often (rate)",
 	      "record longer, or sample more often (hz=, period=)");
-	check("use a smaller period (-c)", "use a smaller period", "use a smaller period (period=)");
+	check("use a smaller period (-c)", "use a smaller period",
+	      "use a smaller period (period=)");
 	check("the event is too rare for this rate: use -c", "the event is too rare for this rate",
 	      "the event is too rare for this rate: use period=");
 	check("use another rate, or a period (-c)", "use another rate",
