@@ -89,11 +89,11 @@ timeouts() {
 		is $n_written 8 "timeout -s $number: the profile is complete each time"
 	done
 	n_written=0
-	for n in 1 2 3 4 5 6 7 8; do
-		timeout -s INT 0.3 "$CPROF" snapshot --repeat 100 --every 20ms -p "$target" >shown.keep
+	for n in 1 2 3; do	# a busy machine needs more time for the first snapshot
+		timeout -s INT 1.5 "$CPROF" snapshot --repeat 100 --every 20ms -p "$target" >shown.keep
 		[ -s shown.keep ] && n_written=$((n_written + 1))
 	done
-	is $n_written 8 'timeout -s INT: the snapshots are shown each time'
+	is $n_written 3 'timeout -s INT: the snapshots are shown each time'
 }
 attempts 3 timeouts
 # lasts SECONDS COMMAND...: at least this long. A busy machine takes longer.
