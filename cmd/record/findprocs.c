@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define KTHREADD 2  /* parent of all kernel threads */
+#define STATUS_BYTES 512
 
 /* The first line is "Name:\tTEXT", in which the kernel escapes newlines and backslashes. */
 static void take_name(const char *status, struct findprocs_process *ret)
@@ -30,16 +31,25 @@ static void take_name(const char *status, struct findprocs_process *ret)
 	ret->comm[n] = '\0';
 }
 
+/* *ret_text: the begin of a file by which no process can hold back its readers; see
+ * base/remotemem.h. */
+static bool read_status(const struct host *h, pid_t pid, char ret_text[STATUS_BYTES],
+			struct stat *ret_st)
+{
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%d/status", (int)pid);
+	ssize_t n = fd < 0 ? -1 : read(fd, ret_text, STATUS_BYTES - 1);
+	if (n <= 0 || fstat(fd, ret_st) < 0)
+		return false;
+	ret_text[n] = '\0';
+	return true;
+}
+
 static bool read_process(const struct host *h, pid_t pid, struct findprocs_process *ret)
 {
-	/* No process can hold back readers of this file; see base/remotemem.h. */
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%d/status", (int)pid);
-	char text[512];
+	char text[STATUS_BYTES];
 	struct stat st;
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0 || fstat(fd, &st) < 0)
+	if (!read_status(h, pid, text, &st))
 		return false;
-	text[n] = '\0';
 	const char *line = strstr(text, "\nPPid:");
 	int parent;
 	if (!line || sscanf(line, "\nPPid: %d", &parent) != 1)
@@ -109,7 +119,7 @@ bool findprocs_add_named(const struct findprocs *f, const char *name, pid_t self
 	for (size_t i = 0; i < f->processes.n; i++) {
 		const struct findprocs_process *p = &f->processes.v[i];
 		if (p->pid == self || (is_own_only && p->uid != uid) || !is_named(f, p, name) ||
-		    contains(ids, p->pid))
+		    contains(ids, p->pid) || findprocs_has_ended(f->host, p->pid))
 			continue;
 		if (!VEC_PUSH(&ids->pids, p->pid))
 			return false;
@@ -123,8 +133,43 @@ bool findprocs_add_children(const struct findprocs *f, struct findprocs_ids *ids
 		for (size_t i = 0; i < f->processes.n; i++) {
 			const struct findprocs_process *p = &f->processes.v[i];
 			if (p->parent == ids->pids.v[k] && !contains(ids, p->pid) &&
+			    !findprocs_has_ended(f->host, p->pid) &&
 			    !VEC_PUSH(&ids->pids, p->pid))
 				return false;
 		}
+	return true;
+}
+
+bool findprocs_has_ended(const struct host *h, pid_t pid)
+{
+	char text[STATUS_BYTES];
+	struct stat st;
+	if (!read_status(h, pid, text, &st))
+		return true;
+	const char *line = strstr(text, "\nState:\t");
+	char state = line ? line[strlen("\nState:\t")] : '\0';
+	/* A main thread that has ended is a zombie while other threads go on. */
+	return (state == 'Z' || state == 'X') &&
+	       host_live_thread(h, (uint32_t)pid) == (uint32_t)pid;
+}
+
+bool findprocs_drop_ended(const struct host *h, struct findprocs_ids *ids,
+			  struct findprocs_ids *ret_ended)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ids->pids.n; i++)
+		if (!findprocs_has_ended(h, ids->pids.v[i]))
+			n++;
+		else if (!VEC_PUSH(&ret_ended->pids, ids->pids.v[i]))
+			return false;
+	if (n == 0) {
+		ret_ended->pids.n = 0;
+		return true;
+	}
+	n = 0;
+	for (size_t i = 0; i < ids->pids.n; i++)
+		if (!contains(ret_ended, ids->pids.v[i]))
+			ids->pids.v[n++] = ids->pids.v[i];
+	ids->pids.n = n;
 	return true;
 }

@@ -1,7 +1,8 @@
 #ifndef CPROF_CMD_RECORD_FINDPROCS_H
 #define CPROF_CMD_RECORD_FINDPROCS_H
 
-/* Running processes by their names, and their descendants: one reading of /proc. */
+/* Running processes by their names, and their descendants: one reading of /proc.  Processes that
+ * have ended are not among them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +43,13 @@ bool findprocs_add_named(const struct findprocs *f, const char *name, pid_t self
 
 /* Adds all descendants of the ids that are not among them yet.  False: out of memory. */
 bool findprocs_add_children(const struct findprocs *f, struct findprocs_ids *ids);
+
+/* Is there no such process, or only a zombie, which its parent has not waited for? */
+bool findprocs_has_ended(const struct host *h, pid_t pid);
+
+/* Moves the ids of processes that have ended to *ret_ended, which is empty and which the caller
+ * frees.  If all have, nothing is moved.  False: out of memory. */
+bool findprocs_drop_ended(const struct host *h, struct findprocs_ids *ids,
+			  struct findprocs_ids *ret_ended);
 
 #endif

@@ -71,6 +71,25 @@ static void add_name(struct findprocs_ids *ids, struct argp_state *state, const 
 	print_matches(ids, state, name, from);
 }
 
+/* What pgrep has printed may have ended meanwhile, which is no reason to record nothing. */
+void procopts_drop_ended(struct findprocs_ids *ids, const struct argp_state *state)
+{
+	struct host h = { .fd = { -1, -1, -1 } };
+	struct findprocs_ids ended = { 0 };
+	struct err e = { 0 };
+	if (ids->pids.n < 2)
+		return;
+	if (host_open(&h, NULL, NULL, NULL, &e) < 0)
+		argp_failure(state, CMD_FAILED, 0, "%s", e.what);
+	if (!findprocs_drop_ended(&h, ids, &ended))
+		argp_failure(state, CMD_FAILED, ENOMEM, "cannot check the processes");
+	host_close(&h);
+	for (size_t i = 0; i < ended.pids.n; i++)
+		fprintf(stderr, "%s: process %d does not exist or has ended; it is left out\n",
+			state->name, (int)ended.pids.v[i]);
+	VEC_FREE(&ended.pids);
+}
+
 /* Ids and names, separated as pidof and pgrep print them or by commas. */
 void procopts_parse(struct findprocs_ids *ids, struct argp_state *state, const char *arg)
 {

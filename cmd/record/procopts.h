@@ -19,4 +19,8 @@ bool procopts_take_word(struct findprocs_ids *ids, struct argp_state *state, con
 /* Appends all present descendants of the processes in the list. */
 void procopts_add_children(struct findprocs_ids *ids, struct argp_state *state);
 
+/* Leaves out processes that have ended and reports them, unless all have: then the recorder says
+ * why it cannot record them. */
+void procopts_drop_ended(struct findprocs_ids *ids, const struct argp_state *state);
+
 #endif

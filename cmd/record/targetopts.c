@@ -161,7 +161,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;
 	case ARGP_KEY_END:
 		check_target(o, state);
-		taskopts_find_children(&o->tasks, state);
+		taskopts_complete(&o->tasks, state);
 		break;
 	default: return taskopts_parse(&o->tasks, state, key, arg);
 	}

@@ -52,8 +52,9 @@ void taskopts_check(const struct taskopts *o, struct argp_state *state, const ch
 		argp_error(state, "--children needs -p");
 }
 
-void taskopts_find_children(struct taskopts *o, struct argp_state *state)
+void taskopts_complete(struct taskopts *o, struct argp_state *state)
 {
+	procopts_drop_ended(&o->processes, state);
 	if (o->with_children)
 		procopts_add_children(&o->processes, state);
 }

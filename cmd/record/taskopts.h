@@ -32,8 +32,9 @@ error_t taskopts_parse(struct taskopts *o, struct argp_state *state, int key, ch
  * "record". */
 void taskopts_check(const struct taskopts *o, struct argp_state *state, const char *verb);
 
-/* For ARGP_KEY_END, at last: appends the processes that --children adds. */
-void taskopts_find_children(struct taskopts *o, struct argp_state *state);
+/* For ARGP_KEY_END, at last: leaves out processes that have ended, and appends those that
+ * --children adds. */
+void taskopts_complete(struct taskopts *o, struct argp_state *state);
 
 /* Were processes or threads given? */
 bool taskopts_has_ids(const struct taskopts *o);

@@ -98,7 +98,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v': o->verbose = true; break;
 	case ARGP_KEY_END:
 		check_end(o, state);
-		taskopts_find_children(&o->tasks, state);
+		taskopts_complete(&o->tasks, state);
 		break;
 	default: return taskopts_parse(&o->tasks, state, key, arg);
 	}

@@ -110,6 +110,25 @@ unquoted() {
 }
 attempts 3 unquoted
 
+# Of several, one that has ended is no reason to record nothing.
+background sh -c "sleep 0 & exec '$PROG/spin' 3 100000"
+has_zombie() {
+	zombie=$(pgrep -P "$pid" -r Z)
+}
+wait_for 60 has_zombie
+ended_one() {
+	run "$CPROF" record -e cpu-clock --duration 0.5 -o zombie.pb.gz -p "$zombie,$pid"
+	is "$status" 0 '-p with a process that has ended: recorded'
+	like err "process $zombie does not exist or has ended; it is left out" 'and reported'
+	profile 'the other one is recorded' zombie.pb.gz "cum('recurse') > 0.9" "labels('pid') == {'$pid'}"
+}
+attempts 3 ended_one
+run "$CPROF" record -e cpu-clock --duration 0.5 -p "$zombie"
+is "$status" 1 '-p with nothing but a process that has ended: status 1'
+like err "process $zombie is a zombie" 'and the reason'
+rm -f zombie.pb.gz
+kill "$pid"
+
 # A command that only says how long.
 started=$(date +%s)
 run "$CPROF" record -g -e cpu-clock -o timer.pb.gz --no-command-line -p a-cprof-target-name -- sleep 0.7

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void put_process(int pid, int parent, const char *comm, const char *exe)
+static void put_state(int pid, int parent, const char *comm, const char *exe, char state)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "%d", pid);
@@ -18,12 +18,18 @@ static void put_process(int pid, int parent, const char *comm, const char *exe)
 	snprintf(path, sizeof(path), "%d/status", pid);
 	FILE *f = fopen(path, "w");
 	if (f) {
-		fprintf(f, "Name:\t%s\nUmask:\t0022\nPid:\t%d\nPPid:\t%d\n", comm, pid, parent);
+		fprintf(f, "Name:\t%s\nUmask:\t0022\nState:\t%c\nPid:\t%d\nPPid:\t%d\n", comm,
+			state, pid, parent);
 		fclose(f);
 	}
 	snprintf(path, sizeof(path), "%d/exe", pid);
 	if (exe)
 		tap_ok(symlink(exe, path) == 0, "process %d has an executable", pid);
+}
+
+static void put_process(int pid, int parent, const char *comm, const char *exe)
+{
+	put_state(pid, parent, comm, exe, 'S');
 }
 
 /* As "1 2 3". */
@@ -81,6 +87,34 @@ static void test_children(const struct findprocs *f)
 	VEC_FREE(&ids.pids);
 }
 
+static void drops(const struct host *h, const pid_t *pid, size_t n, const char *want,
+		  const char *want_ended, const char *title)
+{
+	struct findprocs_ids ids = { 0 }, ended = { 0 };
+	for (size_t i = 0; i < n; i++)
+		tap_ok(VEC_PUSH(&ids.pids, pid[i]), "%s: process %zu", title, i);
+	tap_ok(findprocs_drop_ended(h, &ids, &ended), "%s: has memory", title);
+	tap_str(found(&ids), want, title);
+	tap_str(found(&ended), want_ended, "and those that are left out");
+	VEC_FREE(&ids.pids);
+	VEC_FREE(&ended.pids);
+}
+
+static void test_ended(const struct host *h)
+{
+	drops(h, (pid_t[]){ 10, 16, 12, 77 }, 4, "10 12", "16 77", "a zombie, and no process");
+	drops(h, (pid_t[]){ 16, 77 }, 2, "16 77", "", "all have ended");
+	drops(h, (pid_t[]){ 3, 10 }, 2, "3 10", "", "a kernel thread");
+	mkdir("16/task", 0700);
+	mkdir("16/task/17", 0700);
+	FILE *f = fopen("16/task/17/status", "w");
+	if (f) {
+		fputs("Name:\tx\nState:\tR (running)\n", f);
+		fclose(f);
+	}
+	drops(h, (pid_t[]){ 10, 16 }, 2, "10 16", "", "a main thread that has ended");
+}
+
 int main(void)
 {
 	char folder[] = "/tmp/cprof-findprocs-XXXXXX";
@@ -97,10 +131,12 @@ int main(void)
 	put_process(13, 1, "averyveryverylongname", NULL);
 	put_process(14, 1, "main", "/usr/bin/python3.11");
 	put_process(15, 1, "a\\\\b\\nc", NULL);
+	put_state(16, 10, "postgres", NULL, 'Z');
 	put_process(99, 1, "postgres", NULL);
 	tap_ok(findprocs_read(&f, &h, &e) == 0, "all processes are read");
 	test_names(&f);
 	test_children(&f);
+	test_ended(&h);
 	findprocs_done(&f);
 	host_close(&h);
 	char command[64];
