@@ -46,7 +46,7 @@ is "$status" 0 'an argument on the stack: recorded'
 profile 'an argument on the stack, for every tenth hit' s.pb.gz 'n == 10' 'total == 10 * sum(range(10, 101, 10))'
 run "$CPROF" record --strict -o f.pb.gz -e "usdt:$prog:shop:far/value=arg1,stack-size=1K/" -- "$prog" 100
 is "$status" 2 'an argument in static memory: --strict fails'
-like err '100 samples of probes without their value' 'an argument in static memory: counted as unknown'
+like err '100 samples of probes without the value or a label' 'an argument in static memory: counted as unknown'
 profile 'an unknown value counts nothing' f.pb.gz 'n == 100' 'total == 0'
 run "$CPROF" record -o e.pb.gz -e "uprobe:$prog:odd" -- "$prog" 1
 if [ "$(uname -m)" = x86_64 ]; then
