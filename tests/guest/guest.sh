@@ -40,16 +40,14 @@ guest_setup() {
 		tap_done=1
 		exit 1
 	fi
-	# Guest tests run in parallel; the first one builds, as fast as code allows that is fast enough
-	# for the guests. gcc sees uninitialized variables there that more optimization proves to be
-	# none. Programs to be profiled have debug information nevertheless.
+	# Guest tests run in parallel; the first one builds, as fast as optimized code allows. Programs
+	# to be profiled have debug information nevertheless.
 	exec 9>"$guest_build.lock"
 	flock 9
 	# shellcheck disable=SC2086 # a list of words
 	if ! { [ -f "$guest_build/build.ninja" ] ||
 		meson setup "$guest_build" "$CPROF_SOURCE_ROOT" --cross-file "$guest_cross" \
-			-Dwerror=true -Ddebug=false -Doptimization=1 \
-			'-Dc_args=-fno-lto -Wno-maybe-uninitialized'; } >"$T/build.keep" 2>&1 ||
+			-Dwerror=true -Ddebug=false -Dc_args=-fno-lto; } >"$T/build.keep" 2>&1 ||
 		! ninja -C "$guest_build" cmd/cprof $guest_programs >>"$T/build.keep" 2>&1; then
 		tail -n 40 "$T/build.keep" | diag
 		echo 'Bail out! the cross build failed'
