@@ -1,8 +1,8 @@
 #ifndef CPROF_PROTO_GZIP_WHOLE_H
 #define CPROF_PROTO_GZIP_WHOLE_H
 
-/* gzip of whole buffers by libdeflate, which takes less than half of zlib's time.  A build without
- * it has neither: callers must be able to do the same with zlib. */
+/* gzip of whole buffers by libdeflate, which takes half of zlib's time to uncompress, and 60 % to
+ * compress.  Without it both functions fail: callers must be able to do the same with zlib. */
 
 #include <stdbool.h>
 #include <stddef.h>
