@@ -435,7 +435,7 @@ static const struct row table[EVCAUSE_N_CAUSES] = {
 	[EVCAUSE_BITS] = { "not known to this kernel", .explain = explain_bits },
 	[EVCAUSE_MAX_STACK] = { "stacks too deep", .explain = explain_max_stack },
 	[EVCAUSE_NO_TASK] = { "no such process",
-		"there is no such process or thread; it may have ended" },
+		"there is no such process or thread; it may have ended, or /proc is not mounted" },
 	[EVCAUSE_CPU_OFFLINE] = { "CPU offline", .explain = explain_cpu_offline },
 	[EVCAUSE_NO_SYSCALL] = { "no perf_event_open in this kernel",
 		"this kernel was built without CONFIG_PERF_EVENTS, or a seccomp filter hides "

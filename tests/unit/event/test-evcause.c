@@ -358,7 +358,7 @@ static void words(void)
 	     "fewer events, threads or CPUs, or raise the limit: sysctl fs.file-max=1000000");
 	says(request("cpu-clock", 80, -1), ESRCH,
 	     "cannot open event 'cpu-clock' for thread 80: No such process",
-	     "there is no such process or thread; it may have ended");
+	     "there is no such process or thread; it may have ended, or /proc is not mounted");
 	says(request("cpu-clock", -1, 3), ENODEV,
 	     "cannot open event 'cpu-clock' on cpu 3: No such device", "cpu 3 is not online");
 	says(request("cpu-clock", 0, -1), EINTR,
