@@ -13,8 +13,8 @@ storm() {
 	profile "a sample in $1 bytes: all parts of the program" s.pb.gz "count('on_signal') > 0" \
 		"count('at_exit_of_thread') > 0" "count('run_children') > 0"
 }
-storm 64
-storm 4096
+attempts 3 storm 64
+attempts 3 storm 4096
 if grep -q 'freed blocks lost' err; then
 	like err 'what is in use is an upper bound' 'an end of a block was lost: the summary says what that means'
 else

@@ -101,8 +101,11 @@ only_user() {
 attempts 3 only_user
 run nobody record -e cpu-clock -o seen.pb.gz -- dd if=/dev/zero of=/dev/null bs=1 count=1000000
 like err 'CPU time in total: .* was spent in the' 'paranoid 2: the kernel time of one process is reported'
-run nobody record -F 20 -e cpu-clock -o few.pb.gz -- dd if=/dev/zero of=/dev/null bs=1 count=600000
-like err 'CPU time in total: (about )?.* was spent in the' 'paranoid 2: with few samples, too'
+few_samples() {
+	run nobody record -F 20 -e cpu-clock -o few.pb.gz -- dd if=/dev/zero of=/dev/null bs=1 count=600000
+	like err 'CPU time in total: (about )?.* was spent in the' 'paranoid 2: with few samples, too'
+}
+attempts 3 few_samples
 rm -f few.pb.gz
 run "$CPROF" report seen.pb.gz
 like out '^Missing: .* most of it in the kernel \(--info\)$' 'paranoid 2: so does a report of the file'

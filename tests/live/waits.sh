@@ -3,11 +3,18 @@
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
-# near SITE PERCENT ...: a term for each, from the program's own figures in the file out
+# The time that the host gave to others, in seconds, on all CPUs.
+stolen() {
+	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%.2f", $9 / hz }' /proc/stat
+}
+
+# near SITE PERCENT ...: a term for each, from the program's own figures in the file out: its time
+# without that on a CPU; what the host took since $stolen_before may be counted as either.
 near() {
 	while [ $# -gt 0 ]; do
-		awk -v name="$1" -v percent="$2" '$1 == name {
-			printf "abs(cum(\"%s\") * total / 1e9 - %s) < %s * %f and ", name, $2, $2, percent / 100
+		awk -v name="$1" -v percent="$2" -v before="$stolen_before" -v now="$(stolen)" '$1 == name {
+			printf "abs(cum(\"%s\") * total / 1e9 - %s + %s) < %s * %f + %.2f and ",
+				name, $2, $4, $2, percent / 100, now - before
 		}' out
 		shift 2
 	done
@@ -15,6 +22,7 @@ near() {
 }
 
 launched() {
+	stolen_before=$(stolen)
 	run "$CPROF" record -e off-cpu -o w.pb.gz -- "$PROG/waits" 2
 	is "$status" 0 "recorded"
 	profile "each site has its time" w.pb.gz \
@@ -70,6 +78,7 @@ END
 }
 
 locks() {
+	stolen_before=$(stolen)
 	run "$CPROF" record -e block,mutex -o l.pb.gz -- "$PROG/waits" 2
 	is "$status" 0 "locks"
 	if grep -q "tracefs" err; then
@@ -102,6 +111,7 @@ parts() {
 }
 
 by_nobody() {
+	stolen_before=$(stolen)
 	run as_nobody "$CPROF_HERE" record -e off-cpu -o user.keep/u.pb.gz -- ./waits.keep 2
 	is "$status" 0 "without privileges"
 	like err 'exact times by records of switches, stacks .* from /proc' 'a message explains how'

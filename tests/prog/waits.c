@@ -1,7 +1,7 @@
 /*
  * waits SECONDS [switches]: threads that wait in functions of their own, and measure how long by
- * themselves.  At the end prints "NAME SECONDS COUNT" for each; of a lock only the calls that found
- * it taken.  With `switches` the count is how often they gave up their CPU in these calls, by the
+ * themselves.  At the end prints "NAME SECONDS COUNT CPU" for each, where CPU is the part of the
+ * seconds that the thread was on a CPU; of a lock only the calls that found it taken.  With `switches` the count is how often they gave up their CPU in these calls, by the
  * kernel's account: one that is woken but finds the lock taken again does so twice.
  * One more thread never runs again.
  */
@@ -59,7 +59,7 @@ static PROG_NOINLINE void *forever(void *unused)
 struct site {
 	const char *name;
 	void (*wait)(void);
-	uint64_t ns, n;
+	uint64_t ns, n, cpu_ns;
 };
 
 static struct site site[] = {
@@ -84,11 +84,14 @@ static void *wait_often(void *arg)
 	uint64_t now = prog_clock_ns(CLOCK_MONOTONIC);
 	while (now < end_ns) {
 		uint64_t from = now, n_before = n_switches();
+		uint64_t cpu_from = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		s->wait();
+		uint64_t cpu_ns = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_from;
 		now = prog_clock_ns(CLOCK_MONOTONIC);
 		bool is_lock = s->wait == locked;
 		if (!is_lock || !was_free) {
 			s->ns += now - from;
+			s->cpu_ns += cpu_ns;
 			s->n += counts_switches ? n_switches() - n_before : 1;
 		}
 		if (!is_lock)
@@ -121,6 +124,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i <= N_SITES; i++)
 		pthread_join(thread[i], NULL);
 	for (size_t i = 0; i < N_SITES; i++)
-		printf("%s %.9f %" PRIu64 "\n", site[i].name, (double)site[i].ns / 1e9, site[i].n);
+		printf("%s %.9f %" PRIu64 " %.9f\n", site[i].name, (double)site[i].ns / 1e9,
+		       site[i].n, (double)site[i].cpu_ns / 1e9);
 	return 0;
 }
