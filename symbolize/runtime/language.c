@@ -9,7 +9,11 @@
 #include <string.h>
 
 #define SWITCHED_OFF "--interpreter=auto, the default, reads them"
-#define UNREADABLE "they could not be read: see 'How sure is it?' in cprof-languages(7)"
+#define UNREADABLE \
+	"they changed before they could be read, as they do more in short runs: " \
+	"see 'How sure is it?' in cprof-languages(7)"
+/* The interpreter of a new process is looked at a moment after its first sample. */
+#define LIVE(versions) "a live recording of 0.1 s or more has those of " versions
 
 static const struct language_text text_of[LANGUAGE_N] = {
 	[LANGUAGE_JAVA] = {
@@ -25,16 +29,15 @@ static const struct language_text text_of[LANGUAGE_N] = {
 		"a perf map or a jitdump names it: see JIT CODE in cprof-record(1)" },
 	[LANGUAGE_PYTHON] = {
 		"in Python's interpreter, without Python functions",
-		"recorded live, Python 3.8 to 3.14 needs no option; otherwise 'python3 -X perf' "
-		"adds them (3.12 or later)",
+		LIVE("Python 3.8 to 3.14") "; else 'python3 -X perf' adds them (3.12 or later)",
 		"'cprof snapshot --repeat' shows those of waits shorter than 10 ms, too",
 		SWITCHED_OFF, UNREADABLE },
 	[LANGUAGE_RUBY] = {
 		"in Ruby's interpreter, without Ruby functions",
-		"recorded live, Ruby 3.1 to 3.4 needs no option", NULL, SWITCHED_OFF, UNREADABLE },
+		LIVE("Ruby 3.1 to 3.4"), NULL, SWITCHED_OFF, UNREADABLE },
 	[LANGUAGE_PHP] = {
 		"in PHP's interpreter, without PHP functions",
-		"recorded live, PHP 8.1 to 8.4 needs no option", NULL, SWITCHED_OFF, UNREADABLE },
+		LIVE("PHP 8.1 to 8.4"), NULL, SWITCHED_OFF, UNREADABLE },
 	[LANGUAGE_PERL] = {
 		"in Perl's interpreter, without Perl functions",
 		"cprof cannot read them; Devel::NYTProf profiles them" },

@@ -110,6 +110,26 @@ unquoted() {
 }
 attempts 3 unquoted
 
+# An idle server: its workers are suggested, unless they are recorded already.
+background sh -c '"$PROG/idle" 1 & "$PROG/idle" 1 & wait'
+server=$pid
+two_workers() {
+	[ "$(pgrep -c -P "$server")" = 2 ]
+}
+wait_for 60 two_workers
+workers=$(pgrep -d, -P "$server")
+idle() {
+	run "$CPROF" record -e cpu-clock --duration 0.1 -o idle.pb.gz -p "$1"
+	is "$status" 1 "$2: no samples"
+}
+idle "$server" 'an idle server'
+like err "children are processes of their own: --children, or -p $server,$workers, records them" \
+	'an idle server: its children are suggested'
+idle "$server,${workers%,*}" 'an idle server and a worker'
+like err "or -p $server,${workers#*,}, records" 'an idle server and a worker: the other worker is suggested'
+idle "$server,$workers" 'an idle server and all its workers'
+unlike err 'children' 'an idle server and all its workers: no more processes are suggested'
+
 # Of several, one that has ended is no reason to record nothing.
 background sh -c "sleep 0 & exec '$PROG/spin' 3 100000"
 has_zombie() {

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Characters of a list of ids: the first workers of a large server suffice. */
-#define CHILDREN_SHOWN_MAX 80
+/* Bytes of a list of ids. */
+#define CHILDREN_SHOWN_MAX 96
 
 /* Events that were enabled for less than this part of the CPU time were removed.  A command that
  * uses less time in total uses most of it before and in exec. */
@@ -35,27 +35,48 @@ static pid_t stopped_target(const struct kind_session *k)
 	return 0;
 }
 
+static bool is_recorded(const struct cprof_config *c, pid_t pid)
+{
+	for (size_t i = 0; i < c->n_pids; i++)
+		if (c->pid[i] == pid)
+			return true;
+	return false;
+}
+
+/* The children of a process that are not recorded: ",12,13".  The first ones: those of a large
+ * server are many. */
+static void list_children(const struct kind_session *k, pid_t pid, char list[CHILDREN_SHOWN_MAX])
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t n = 0;
+	list[0] = '\0';
+	if (host_read_file(k->host, HOST_PROC, &text, NULL, "%d/task/%d/children", (int)pid,
+			   (int)pid) < 0)
+		return;
+	for (char *p = text, *end;; p = end) {
+		long child = strtol(p, &end, 10);
+		if (end == p)
+			return;
+		if (is_recorded(k->config, (pid_t)child))
+			continue;
+		bool has_room = n + sizeof(",1234567890,...") <= CHILDREN_SHOWN_MAX;
+		n += (size_t)sprintf(list + n, has_room ? ",%ld" : ",...", child);
+		if (!has_room)
+			return;
+	}
+}
+
 /* Suggests recording the existing children of an idle target: usually a server's workers. */
 static bool hint_children(const struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *c = k->config;
+	char list[CHILDREN_SHOWN_MAX];
 	for (size_t i = 0; i < c->n_pids; i++) {
-		CLEANUP_FREE char *children = NULL;
-		if (host_read_file(k->host, HOST_PROC, &children, NULL, "%d/task/%d/children",
-				   (int)c->pid[i], (int)c->pid[i]) < 0)
+		list_children(k, c->pid[i], list);
+		if (!list[0])
 			continue;
-		char *end = children + strlen(children);
-		while (end > children && (end[-1] == ' ' || end[-1] == '\n'))
-			*--end = '\0';
-		if (!*children)
-			continue;
-		for (char *p = children; *p; p++)
-			if (*p == ' ')
-				*p = ',';
-		if (end - children > CHILDREN_SHOWN_MAX)
-			strcpy(memrchr(children, ',', CHILDREN_SHOWN_MAX), ",...");
-		err_hint(e, "its existing children are processes of their own: -p %d,%s records "
-			    "them, too", (int)c->pid[i], children);
+		err_hint(e, "its existing children are processes of their own: --children, or "
+			    "-p %d%s, records them, too", (int)c->pid[i], list);
 		return true;
 	}
 	return false;

@@ -91,6 +91,8 @@ int main(void)
 	   "Perl's interpreter");
 	struct cprof_unnamed u = missing("/nowhere/libperl.so", "Perl_runops_standard", 0, 30, 70);
 	tap_ok(strstr(u.remedy, "Devel::NYTProf") != NULL, "Perl: another tool has its functions");
+	u = missing("/usr/bin/php", "execute_ex", 0, 30, 70);
+	tap_ok(strstr(u.remedy, "0.1 s or more") != NULL, "PHP: too short a recording has none");
 	static const uint8_t waits[] = { WAITS_OFF }, none[] = { 0 };
 	u = missing_of(none, "/nowhere/libpython3.so", "_PyEval_EvalFrameDefault", 0, 30, 70);
 	tap_ok(strstr(u.remedy, "-X perf") != NULL, "Python: its option names functions that run");
