@@ -291,6 +291,35 @@ async function sharesBox(browser) {
 	is(page.errors.filter(e => !/willReadFrequently/.test(e)), [], 'narrow.html: no errors on the console');
 }
 
+// Turns the wheel over a graph.  The functions under the pointer, before and after.
+async function turnWheel(page, graph) {
+	const under = `document.querySelector('#tip strong').textContent`, top = `document.querySelector('${graph}').scrollTop`;
+	const at = await page.eval(`(() => { const b = document.querySelector('${graph}').getBoundingClientRect();
+		return { x: b.x + b.width / 2, y: b.y + b.height / 2 }; })()`);
+	await page.mouse(at.x, at.y, false);
+	const before = await page.eval(under), begin = await page.eval(top);
+	await page.send('Input.dispatchMouseEvent', { type: 'mouseWheel', ...at, deltaX: 0, deltaY: begin ? -100 : 100 });
+	for (let i = 0; i < 100 && await page.eval(top) === begin; i++)
+		await new Promise(done => setTimeout(done, 50));
+	await page.eval('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))');
+	return { before, after: await page.eval(under), moved: await page.eval(top) !== begin };
+}
+
+// The only stack of tall.html is higher than the window.
+async function scrolls(browser) {
+	const page = await browser.open(url('tall.html'), { width: 1280, height: 600 });
+	await page.until(READY);
+	for (const [hash, graph] of [['view=graph', '#graph'], ['view=sandwich&name=f50', '#callers'], ['view=sandwich&name=f5', '#callees']]) {
+		await page.eval(`location.hash = '${hash}'`);
+		await page.until(`document.querySelector('${graph}').scrollHeight > document.querySelector('${graph}').clientHeight + 100 &&
+			document.querySelector('${graph}').clientHeight > 50`);
+		const { before, after, moved } = await turnWheel(page, graph);
+		ok(moved, graph + ': a high stack scrolls');
+		ok(/^f\d+$/.test(before) && /^f\d+$/.test(after) && before !== after, graph + ': the tooltip follows', [before, after]);
+	}
+	is(page.errors.filter(e => !/willReadFrequently/.test(e)), [], 'tall.html: no errors on the console');
+}
+
 // Colours as words, at places of the graph: [level, part of the width].
 const stateAt = places => `(() => { const c = document.querySelector('#graph canvas').getContext('2d'), r = devicePixelRatio,
 	w = document.getElementById('graph').clientWidth; return ${JSON.stringify(places)}.map(([level, x]) => {
@@ -466,6 +495,7 @@ async function main() {
 		is(await deep.eval(ROWS), ['70|70.00%|70|70.00%|main.c'], 'an address restores the view');
 		await folds(browser);
 		await sharesBox(browser);
+		await scrolls(browser);
 		const code = fs.existsSync(path.join(folder, 'code.html'));
 		await accessible(browser, [['main.html', STATES], ['diff.html', [['view=graph'], ['view=top']]],
 			['times.html', [['view=top&time=0-1000000000'], ['view=graph&time=0-1000000000&base=1000000000-2000000000']]],

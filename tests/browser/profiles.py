@@ -8,6 +8,7 @@
     profiles.py walk N FILE          one with N distinct stacks of three functions that call each other
     profiles.py narrow FILE          one with 3000 callees of the same size
     profiles.py deep FILE            one whose boxes are too many for a page
+    profiles.py tall FILE            one whose only stack is higher than a window
 
 Encodes profiles itself, so that names may contain anything.
 """
@@ -201,6 +202,13 @@ def deep(path):
     p.write(path)
 
 
+def tall(path):
+    """One stack of 61 frames."""
+    p = Profile(CPU, ("cpu", "nanoseconds"))
+    p.sample(["main@main.c:1"] + ["f%d@f.c:%d" % (i, i) for i in range(60)], [1000, 1000 * MS])
+    p.write(path)
+
+
 def narrow(path):
     p = Profile(CPU, ("cpu", "nanoseconds"))
     p.sample(["main@main.c:1", "wide@main.c:2"], [1000, 1000 * MS])
@@ -261,6 +269,8 @@ if __name__ == "__main__":
         times(sys.argv[2])
     elif sys.argv[1] == "walk":
         walk(int(sys.argv[2]), sys.argv[3])
+    elif sys.argv[1] == "tall":
+        tall(sys.argv[2])
     elif sys.argv[1] == "narrow":
         narrow(sys.argv[2])
     elif sys.argv[1] == "deep":
