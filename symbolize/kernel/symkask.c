@@ -156,12 +156,12 @@ static int run(int prog)
 	return bpfcall(BPF_PROG_TEST_RUN, &a);
 }
 
-bool symkask_name(struct symkask *a, uint64_t address, struct symkask_answer *ret)
+int symkask_name(struct symkask *a, uint64_t address, struct symkask_answer *ret)
 {
 	a->exchange->address = address;
 	a->exchange->text[0] = '\0';
-	return run(a->name_prog) >= 0 &&
-	       symkask_parse(a->exchange->text, TEXT_BYTES, ret);
+	int r = run(a->name_prog);
+	return r < 0 ? r : symkask_parse(a->exchange->text, TEXT_BYTES, ret);
 }
 
 uint64_t symkask_find(struct symkask *a, const char *symbol)

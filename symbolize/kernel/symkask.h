@@ -25,8 +25,8 @@ struct symkask_answer {
 	uint64_t offset, n_bytes;      /* of the address in the function; offset < n_bytes */
 };
 
-/* False: the kernel knows no name. */
-bool symkask_name(struct symkask *a, uint64_t address, struct symkask_answer *ret);
+/* 1; 0: the kernel knows no name; -errno: it does not answer. */
+int symkask_name(struct symkask *a, uint64_t address, struct symkask_answer *ret);
 
 /* The address of a symbol of the kernel proper, such as "_etext": at most 7 characters.  0: no
  * such symbol. */

@@ -48,6 +48,11 @@ static int add_answer(struct symkernel *k, uint64_t address, const struct symkas
 	return symkernel_add_gap(k, start + got->n_bytes, module);
 }
 
+/*
+ * Code outside of the kernel proper may have no name: classic BPF programs (seccomp filters, which
+ * run at each system call of a container, and packet filters) and what was unloaded meanwhile are
+ * not in kallsyms, either.
+ */
 static int ask_all(struct symkask *a, struct symkernel *k, const uint64_t *address, size_t n)
 {
 	struct symkask_answer got;
@@ -55,9 +60,10 @@ static int ask_all(struct symkask *a, struct symkernel *k, const uint64_t *addre
 	for (size_t i = 0; i < n; i++) {
 		if (address[i] < end)
 			continue;
-		if (!symkask_name(a, address[i], &got))
-			return -ENOENT;
-		int r = add_answer(k, address[i], &got);
+		int r = symkask_name(a, address[i], &got);
+		if (r == 0 && (address[i] < k->text_start || address[i] >= k->text_end))
+			continue;
+		r = r > 0 ? add_answer(k, address[i], &got) : r == 0 ? -ENOENT : r;
 		if (r < 0)
 			return r;
 		end = address[i] - got.offset + got.n_bytes;
