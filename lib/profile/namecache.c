@@ -5,6 +5,7 @@
 #include "profile/namecache.h"
 
 #include "base/hash.h"
+#include "base/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ struct item_head {
 	uint16_t n_lines;
 	uint8_t source, has;
 	uint32_t has_place, reserved;
-	uint64_t vaddr, address, start, limit, shift;
+	uint64_t vaddr, end, address, start, limit, shift;
 };
 
 struct item_line {
@@ -57,7 +58,8 @@ bool namecache_put(struct namecache_bytes *to, const struct namecache_item *item
 	size_t start = to->data.n;
 	struct item_head head = {
 		.n_lines = item->n_lines, .source = item->source, .has = item->has,
-		.has_place = item->has_place, .vaddr = item->vaddr, .address = item->address,
+		.has_place = item->has_place, .vaddr = item->vaddr, .end = item->end,
+		.address = item->address,
 		.start = item->start, .limit = item->limit, .shift = item->shift,
 	};
 	bool ok = append(to, &head, sizeof(head));
@@ -86,6 +88,7 @@ static void generation_free(struct namecache_generation *g)
 	strtab_done(&g->strings);
 	hashindex_done(&g->index);
 	free(g->entry);
+	free(g->range);
 	free(g->line);
 	VEC_FREE(&g->places);
 	free(g);
@@ -108,24 +111,46 @@ static uint64_t entry_hash(uint32_t file, uint64_t vaddr)
 	return hash_pair(file, vaddr);
 }
 
-static const struct namecache_entry *find_in(const struct namecache_generation *g, const char *key,
+/* The number of ranges that begin at or before an address of a file, or of files before it. */
+static uint32_t n_ranges_to(const struct namecache_generation *g, uint32_t file, uint64_t vaddr)
+{
+	return SEARCH_COUNT(g->n_ranges, i,
+			    g->entry[g->range[i]].file < file ||
+			    (g->entry[g->range[i]].file == file &&
+			     g->entry[g->range[i]].vaddr <= vaddr));
+}
+
+static const struct namecache_entry *find_in(const struct namecache_generation *g, uint32_t file,
 					     uint64_t vaddr)
 {
-	uint32_t file = g ? strtab_find(&g->strings, key, strlen(key)) : 0;
 	if (!file)
 		return NULL;
 	uint32_t at = HASHINDEX_FIND(&g->index, entry_hash(file, vaddr), i,
 				     g->entry[i].file == file && g->entry[i].vaddr == vaddr);
-	return at == HASHINDEX_NONE ? NULL : &g->entry[at];
+	if (at != HASHINDEX_NONE)
+		return &g->entry[at];
+	at = n_ranges_to(g, file, vaddr);
+	const struct namecache_entry *e = at ? &g->entry[g->range[at - 1]] : NULL;
+	return e && e->file == file && vaddr < e->end ? e : NULL;
 }
 
-const struct namecache_entry *namecache_find(const struct namecache *c, const char *key,
+static uint32_t file_in(const struct namecache_generation *g, const char *key)
+{
+	return g ? strtab_find(&g->strings, key, strlen(key)) : 0;
+}
+
+struct namecache_file namecache_file(const struct namecache *c, const char *key)
+{
+	return (struct namecache_file){ file_in(c->now, key), file_in(c->before, key) };
+}
+
+const struct namecache_entry *namecache_find(const struct namecache *c, struct namecache_file file,
 					     uint64_t vaddr,
 					     const struct namecache_generation **ret_in)
 {
-	const struct namecache_entry *found = find_in(c->now, key, vaddr);
+	const struct namecache_entry *found = find_in(c->now, file.now, vaddr);
 	*ret_in = found ? c->now : c->before;
-	return found ? found : find_in(c->before, key, vaddr);
+	return found ? found : find_in(c->before, file.before, vaddr);
 }
 
 size_t namecache_bytes_used(const struct namecache *c)
@@ -173,17 +198,34 @@ static uint32_t add_place(struct namecache_generation *g, const struct namecache
 	return VEC_PUSH(&g->places, p) ? (uint32_t)g->places.n - 1 : NAMECACHE_NO_PLACE;
 }
 
+/* Makes the last entry known. */
+static void put_entry(struct namecache_generation *g)
+{
+	const struct namecache_entry *e = &g->entry[g->n_entries];
+	if (e->end) {
+		uint32_t at = n_ranges_to(g, e->file, e->vaddr);
+		memmove(&g->range[at + 1], &g->range[at],
+			(g->n_ranges++ - at) * sizeof(*g->range));
+		g->range[at] = g->n_entries;
+	} else {
+		hashindex_put(&g->index, entry_hash(e->file, e->vaddr), g->n_entries);
+	}
+	g->n_entries++;
+}
+
 static int add_item(struct namecache_generation *g, const struct namecache_item *item)
 {
 	uint32_t file = strtab_add_cstr(&g->strings, item->key);
-	if (!budget_grow_array(&g->budget, (void **)&g->entry, &g->cap_entries, g->n_entries, 1,
+	if (!budget_grow_array(&g->budget, (void **)&g->range, &g->cap_ranges, g->n_ranges, 1,
+			       sizeof(*g->range), false) ||
+	    !budget_grow_array(&g->budget, (void **)&g->entry, &g->cap_entries, g->n_entries, 1,
 			       sizeof(*g->entry), false) ||
 	    !budget_grow_array(&g->budget, (void **)&g->line, &g->cap_lines, g->n_lines,
 			       item->n_lines, sizeof(*g->line), false) ||
 	    !file || !hashindex_reserve(&g->index, false))
 		return -ENOMEM;
 	struct namecache_entry entry = {
-		.vaddr = item->vaddr, .address = item->address, .file = file,
+		.vaddr = item->vaddr, .end = item->end, .address = item->address, .file = file,
 		.first_line = g->n_lines,
 		.place = item->has_place ? add_place(g, item) : NAMECACHE_NO_PLACE,
 		.n_lines = item->n_lines, .source = item->source, .has = item->has,
@@ -203,8 +245,8 @@ static int add_item(struct namecache_generation *g, const struct namecache_item 
 			return -ENOMEM;
 	}
 	g->n_lines += item->n_lines;
-	hashindex_put(&g->index, entry_hash(file, entry.vaddr), g->n_entries);
-	g->entry[g->n_entries++] = entry;
+	g->entry[g->n_entries] = entry;
+	put_entry(g);
 	return 0;
 }
 
@@ -214,11 +256,13 @@ static bool read_item(const char *data, const struct item_head *head, struct nam
 {
 	size_t n_fixed = sizeof(*head) + head->n_lines * sizeof(struct item_line);
 	if (head->n_lines == 0 || head->n_lines > NAMECACHE_LINES_MAX || n_fixed > head->n_bytes ||
-	    head->source >= SYMBOLIZER_N_SOURCES)
+	    head->source >= SYMBOLIZER_N_SOURCES ||
+	    (head->end && (head->has_place || head->end <= head->vaddr)))
 		return false;
 	struct cursor c = { data + n_fixed, data + head->n_bytes };
 	*ret = (struct namecache_item){
-		.key = take_text(&c), .vaddr = head->vaddr, .address = head->address,
+		.key = take_text(&c), .vaddr = head->vaddr, .end = head->end,
+		.address = head->address,
 		.source = head->source, .has = head->has, .has_place = head->has_place,
 		.start = head->start,
 		.limit = head->limit, .shift = head->shift, .line = line,
@@ -274,7 +318,7 @@ long namecache_add(struct namecache *c, const char *data, size_t n_bytes, size_t
 			return -EINVAL;
 		at += head.n_bytes;
 		int r = turn(c, limit_bytes);
-		if (r == 0 && !find_in(c->now, item.key, item.vaddr))
+		if (r == 0 && !find_in(c->now, file_in(c->now, item.key), item.vaddr))
 			r = add_item(c->now, &item);
 		if (r < 0)
 			return r;

@@ -76,10 +76,10 @@ static bool add_lines(struct engine *g, struct names *n, const struct namecache_
 }
 
 static uint32_t mapping_of(struct engine *g, struct names *n, const struct namecache_generation *in,
-			   const struct namecache_entry *entry, const struct dso *d)
+			   const struct namecache_entry *entry, const struct dso *d, uint64_t vaddr)
 {
 	if (entry->place == NAMECACHE_NO_PLACE)
-		return names_mapping_dso(g, n, d, entry->vaddr);
+		return names_mapping_dso(g, n, d, vaddr);
 	const struct namecache_place *p = &in->places.v[entry->place];
 	return names_mapping_add(n, (struct names_mapping){
 		.start = p->start, .limit = p->limit, .shift = p->shift,
@@ -88,14 +88,14 @@ static uint32_t mapping_of(struct engine *g, struct names *n, const struct namec
 }
 
 bool names_kept_take(struct engine *g, struct names *n, const struct namecache *c,
-		     const struct dso *d, const char *key, uint32_t frame)
+		     const struct dso *d, struct namecache_file file, uint32_t frame)
 {
 	const struct namecache_generation *in;
-	const struct namecache_entry *entry =
-		namecache_find(c, key, g->frames.v[frame].vaddr, &in);
+	uint64_t vaddr = g->frames.v[frame].vaddr;
+	const struct namecache_entry *entry = namecache_find(c, file, vaddr, &in);
 	if (!entry)
 		return false;
-	uint32_t m = mapping_of(g, n, in, entry, d);
+	uint32_t m = mapping_of(g, n, in, entry, d, vaddr);
 	uint32_t first = (uint32_t)n->lines.n;
 	if (m == NAMES_NO_MAPPING || n->lines.n > UINT32_MAX - entry->n_lines ||
 	    !add_lines(g, n, in, entry))
@@ -107,7 +107,9 @@ bool names_kept_take(struct engine *g, struct names *n, const struct namecache *
 	has->inline_frames |= (entry->has & NAMECACHE_INLINE_FRAMES) != 0;
 	n->frames.v[frame] = (struct names_frame){
 		.first_line = first, .n_lines = entry->n_lines, .mapping = m,
-		.source = entry->source, .address = entry->address,
+		.source = entry->source, .address = entry->end ? vaddr : entry->address,
+		.same_before = entry->end ? (uint32_t)(vaddr - entry->vaddr) : 0,
+		.same_after = entry->end ? (uint32_t)(entry->end - vaddr) : 0,
 	};
 	return true;
 }
@@ -128,6 +130,8 @@ static bool put_frame(const struct engine *g, const struct names *n, const char 
 	struct namecache_line line[NAMECACHE_LINES_MAX];
 	const struct names_frame *f = &n->frames.v[frame];
 	const struct names_mapping *m = &n->mappings.v[f->mapping];
+	uint64_t vaddr = g->frames.v[frame].vaddr;
+	bool has_range = f->same_after && !is_kernel && f->address == vaddr;
 	if (f->n_lines > NAMECACHE_LINES_MAX)
 		return true;
 	for (uint32_t i = 0; i < f->n_lines; i++) {
@@ -140,7 +144,8 @@ static bool put_frame(const struct engine *g, const struct names *n, const char 
 		};
 	}
 	struct namecache_item item = {
-		.key = key, .vaddr = g->frames.v[frame].vaddr, .address = f->address,
+		.key = key, .vaddr = has_range ? vaddr - f->same_before : vaddr,
+		.end = has_range ? vaddr + f->same_after : 0, .address = f->address,
 		.source = f->source, .has = (uint8_t)((m->has.functions ? NAMECACHE_FUNCTIONS : 0) |
 				 (m->has.filenames ? NAMECACHE_FILENAMES : 0) |
 				 (m->has.line_numbers ? NAMECACHE_LINE_NUMBERS : 0) |
@@ -155,7 +160,8 @@ static bool put_frame(const struct engine *g, const struct names *n, const char 
 
 /* Is it known in the newer generation, or not worth knowing? */
 static bool is_left_out(const struct engine *g, const struct names *n, const struct namecache *c,
-			const char *key, uint32_t frame, bool is_kernel, bool is_complete)
+			struct namecache_file file, uint32_t frame, bool is_kernel,
+			bool is_complete)
 {
 	const struct names_frame *f = &n->frames.v[frame];
 	const struct namecache_generation *in;
@@ -166,21 +172,30 @@ static bool is_left_out(const struct engine *g, const struct names *n, const str
 	if (is_kernel && (f->source == SYMBOLIZER_NONE ||
 			  is_placed_alone(g, &n->mappings.v[f->mapping], vaddr)))
 		return true;
-	return namecache_find(c, key, vaddr, &in) && in == c->now;
+	return namecache_find(c, file, vaddr, &in) && in == c->now;
 }
 
-/* The key of a DSO, made at its first use; "": it has none.  NULL: out of memory. */
-static const char *key_of(const struct engine *g, const struct names_options *o, char **keys,
-			  uint32_t dso)
+/* A DSO, as the cache knows it. */
+struct known_dso {
+	char *key;                     /* "": it has none; NULL: not yet known */
+	struct namecache_file file;
+};
+
+/* False: out of memory. */
+static bool get_known(const struct engine *g, const struct names_options *o,
+		      const struct namecache *c, uint32_t dso, struct known_dso *k)
 {
 	char key[NAMES_KEPT_KEY_MAX];
-	if (!keys[dso])
-		keys[dso] = strdup(names_kept_key(g, o, dso_get(&g->dsos, dso), key) ? key : "");
-	return keys[dso];
+	if (k->key)
+		return true;
+	k->key = strdup(names_kept_key(g, o, dso_get(&g->dsos, dso), key) ? key : "");
+	if (k->key && *k->key)
+		k->file = namecache_file(c, k->key);
+	return k->key;
 }
 
 static bool put_all(const struct engine *g, const struct names *n, const struct names_options *o,
-		    const struct namecache *c, char **keys, struct namecache_bytes *to)
+		    const struct namecache *c, struct known_dso *known, struct namecache_bytes *to)
 {
 	const struct symbolizer_counts *k = &n->files;
 	bool is_complete = !k->n_timeouts && !k->n_lost && !k->n_no_descriptor;
@@ -189,11 +204,11 @@ static bool put_all(const struct engine *g, const struct names *n, const struct 
 		bool is_kernel = dso == g->walk.kernel_dso;
 		if (!n->frames.v[i].n_lines)
 			continue;
-		const char *key = key_of(g, o, keys, dso);
-		if (!key)
+		struct known_dso *d = &known[dso];
+		if (!get_known(g, o, c, dso, d))
 			return false;
-		if (*key && !is_left_out(g, n, c, key, i, is_kernel, is_complete) &&
-		    !put_frame(g, n, key, i, is_kernel, to))
+		if (*d->key && !is_left_out(g, n, c, d->file, i, is_kernel, is_complete) &&
+		    !put_frame(g, n, d->key, i, is_kernel, to))
 			return false;
 	}
 	return true;
@@ -202,9 +217,9 @@ static bool put_all(const struct engine *g, const struct names *n, const struct 
 bool names_kept_put(const struct engine *g, const struct names *n, const struct names_options *o,
 		    const struct namecache *c, struct namecache_bytes *to)
 {
-	CLEANUP_FREE char **keys = calloc(g->dsos.n + 1u, sizeof(*keys));
-	bool ok = keys && put_all(g, n, o, c, keys, to);
-	for (uint32_t i = 0; keys && i < g->dsos.n; i++)
-		free(keys[i]);
+	CLEANUP_FREE struct known_dso *known = calloc(g->dsos.n + 1u, sizeof(*known));
+	bool ok = known && put_all(g, n, o, c, known, to);
+	for (uint32_t i = 0; known && i < g->dsos.n; i++)
+		free(known[i].key);
 	return ok;
 }

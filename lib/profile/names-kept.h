@@ -25,9 +25,10 @@ struct names_options;
 bool names_kept_key(const struct engine *g, const struct names_options *o, const struct dso *d,
 		    char key[NAMES_KEPT_KEY_MAX]);
 
-/* Gives a frame the names that it had; false if they are unknown, or out of memory. */
+/* Gives a frame of d, which is that file in the cache, the names that it had; false if they are
+ * unknown, or out of memory. */
 bool names_kept_take(struct engine *g, struct names *n, const struct namecache *c,
-		     const struct dso *d, const char *key, uint32_t frame);
+		     const struct dso *d, struct namecache_file file, uint32_t frame);
 
 /* Appends the names that the cache does not have, or only in its older generation; false: out of
  * memory. */

@@ -198,6 +198,11 @@ static bool set_made_up_name(struct engine *g, struct names *n, const char *file
 	return line->name != 0;
 }
 
+static uint32_t distance(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
 static const char *mapping_name(const struct engine *g, const struct names *n, uint32_t m)
 {
 	return m == NAMES_NO_MAPPING ? "[unknown]"
@@ -255,6 +260,11 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 			.first_line = addr[i].first_line, .n_lines = addr[i].n_lines,
 			.mapping = m, .source = addr[i].source, .address = address,
 		};
+		if (!addr[i].same_end)
+			continue;
+		struct names_frame *f = &n->frames.v[list[i].frame];
+		f->same_before = distance(addr[i].vaddr - addr[i].same_start);
+		f->same_after = distance(addr[i].same_end - addr[i].vaddr);
 	}
 	return 0;
 }
@@ -460,9 +470,11 @@ static size_t take_known(struct engine *g, const struct names_options *o, struct
 	for (size_t i = 0, next; i < n_list; i = next) {
 		uint32_t dso = list[i].dso;  /* list[i] may be overwritten */
 		const struct dso *d = dso_get(&g->dsos, dso);
-		bool has_key = names_kept_key(g, o, d, key);
+		struct namecache_file file = { 0 };
+		if (names_kept_key(g, o, d, key))
+			file = namecache_file(o->known, key);
 		for (next = i; next < n_list && list[next].dso == dso; next++)
-			if (!has_key || !names_kept_take(g, n, o->known, d, key, list[next].frame))
+			if (!names_kept_take(g, n, o->known, d, file, list[next].frame))
 				list[n_left++] = list[next];
 	}
 	return n_left;

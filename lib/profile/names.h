@@ -43,6 +43,9 @@ struct names_frame {
 	uint32_t mapping;              /* or NAMES_NO_MAPPING for pseudo frames */
 	uint64_t address;              /* the frame's vaddr; of kernel code, see names-mapping.h */
 	uint8_t source;                /* enum symbolizer_source */
+	/* Addresses with the same lines: from same_before before the frame's to below same_after
+	 * after it; both 0: unknown. */
+	uint32_t same_before, same_after;
 };
 
 struct names {

@@ -186,12 +186,27 @@ const struct symtab_symbol *symelf_find_data(struct symelf *s, uint64_t vaddr,
 	return symtab_find(&s->data, vaddr, ret_name);
 }
 
+static void read_plt(struct symelf *s)
+{
+	if (!s->plt_read)
+		symplt_init(&s->plt, s->elf, s->fd);
+	s->plt_read = true;
+}
+
+bool symelf_same(struct symelf *s, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
+{
+	read_symbols(s);
+	read_plt(s);
+	if (symplt_covers(&s->plt, vaddr) ||
+	    !symtab_same(&s->symbols, vaddr, ret_start, ret_end))
+		return false;
+	symplt_cut(&s->plt, vaddr, ret_start, ret_end);
+	return true;
+}
+
 const char *symelf_find_plt(struct symelf *s, uint64_t vaddr)
 {
-	if (!s->plt_read) {
-		s->plt_read = true;
-		symplt_init(&s->plt, s->elf, s->fd);
-	}
+	read_plt(s);
 	if (!symplt_covers(&s->plt, vaddr))
 		return NULL;
 	read_symbols(s);

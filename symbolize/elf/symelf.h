@@ -42,6 +42,10 @@ Elf *symelf_dwarf(struct symelf *s);
 /* The symbol that covers vaddr, or NULL.  Its name is borrowed until the next call. */
 const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr, const char **ret_name);
 
+/* The addresses around vaddr that symelf_find and symelf_find_plt have the same results for; those
+ * of the latter NULL.  False: unknown. */
+bool symelf_same(struct symelf *s, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
+
 /* The variable that covers vaddr, or NULL.  Likewise. */
 const struct symtab_symbol *symelf_find_data(struct symelf *s, uint64_t vaddr,
 					     const char **ret_name);

@@ -183,6 +183,17 @@ bool symplt_covers(const struct symplt *p, uint64_t vaddr)
 	return find_section(p, vaddr) != NULL;
 }
 
+void symplt_cut(const struct symplt *p, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	for (size_t i = 0; i < p->n_sections; i++) {
+		const struct symplt_section *s = &p->section[i];
+		if (s->end <= vaddr && s->end > *start)
+			*start = s->end;
+		if (s->start > vaddr && s->start < *end)
+			*end = s->start;
+	}
+}
+
 const char *symplt_find(struct symplt *p, struct symtab *symbols, uint64_t vaddr)
 {
 	const struct symplt_section *s = find_section(p, vaddr);

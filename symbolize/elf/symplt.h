@@ -56,6 +56,9 @@ void symplt_done(struct symplt *p);
 
 bool symplt_covers(const struct symplt *p, uint64_t vaddr);
 
+/* Cuts the range [*start, *end) around vaddr, which is not in a stub, where stubs begin. */
+void symplt_cut(const struct symplt *p, uint64_t vaddr, uint64_t *start, uint64_t *end);
+
 /* The function that the stub at vaddr calls, without "@plt", or NULL.  symbols has the names of
  * IRELATIVE slots' targets.  Borrowed until the next call. */
 const char *symplt_find(struct symplt *p, struct symtab *symbols, uint64_t vaddr);

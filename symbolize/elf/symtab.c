@@ -323,14 +323,17 @@ static void drop_shadowed(struct symtab *t)
  * frame_dummy, a jump.  Code without symbols may follow it (GHC's). */
 #define FRAME_DUMMY_BYTES_MAX 16u
 
+static bool is_frame_dummy(struct symtab *t, struct symtab_symbol *s)
+{
+	const char *name = s->sized ? NULL : name_of(t, s);
+	return name && strcmp(name, "frame_dummy") == 0;
+}
+
 static bool covers(struct symtab *t, struct symtab_symbol *s, uint64_t vaddr)
 {
 	if (vaddr >= s->end)
 		return false;
-	if (s->sized || vaddr - s->start < FRAME_DUMMY_BYTES_MAX)
-		return true;
-	const char *name = name_of(t, s);
-	return !name || strcmp(name, "frame_dummy") != 0;
+	return s->sized || vaddr - s->start < FRAME_DUMMY_BYTES_MAX || !is_frame_dummy(t, s);
 }
 
 void symtab_finish(struct symtab *t)
@@ -353,6 +356,27 @@ const struct symtab_symbol *symtab_find(struct symtab *t, uint64_t vaddr, const 
 		return *ret_name ? s : NULL;
 	}
 	return NULL;
+}
+
+bool symtab_same(struct symtab *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
+{
+	size_t lo = SEARCH_COUNT(t->n, i, t->v[i].start <= vaddr);
+	uint64_t start = 0, end = lo < t->n ? t->v[lo].start : UINT64_MAX;
+	for (size_t n = 0; lo && n < BACKWARD_MAX; n++) {
+		struct symtab_symbol *s = &t->v[--lo];
+		bool is_within = vaddr < s->end;
+		uint64_t from = is_within ? s->start : s->end;
+		start = from > start ? from : start;
+		if (!is_within)
+			continue;
+		if (is_frame_dummy(t, s))
+			return false;
+		end = s->end < end ? s->end : end;
+		break;
+	}
+	*ret_start = start;
+	*ret_end = end;
+	return true;
 }
 
 void symtab_done(struct symtab *t)

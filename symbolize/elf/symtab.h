@@ -70,6 +70,10 @@ void symtab_finish(struct symtab *t);
  * name is borrowed until the next call. */
 const struct symtab_symbol *symtab_find(struct symtab *t, uint64_t vaddr, const char **ret_name);
 
+/* The addresses [*ret_start, *ret_end) around vaddr for which symtab_find has the same result.
+ * False: unknown. */
+bool symtab_same(struct symtab *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
+
 void symtab_done(struct symtab *t);
 
 #endif

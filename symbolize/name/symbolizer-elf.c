@@ -37,23 +37,45 @@ static bool is_its_name(struct symbolizer_batch *b, const struct symtab_symbol *
 	return symbol->sized || !symbolizer_find_start(b, vaddr, &start) || start <= symbol->start;
 }
 
-static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, struct symaddr *a,
-		       struct symline line)
+/* Addresses with the same symbol, or without one; and in the same function by the CFI, if that
+ * counts. */
+static void find_same(struct symbolizer_batch *b, struct symelf *elf, bool by_cfi,
+		      struct symaddr *a)
+{
+	uint64_t start, end, function;
+	if (!symelf_same(elf, a->vaddr, &start, &end))
+		return;
+	if (by_cfi) {
+		if (!symbolizer_find_start(b, a->vaddr, &function))
+			return;
+		start = function > start ? function : start;
+		end = end - function < b->found.n_bytes ? end : function + b->found.n_bytes;
+	}
+	a->same_start = start;
+	a->same_end = end;
+}
+
+/* only_symbols: there is no source but the tables of symbols. */
+static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, bool only_symbols,
+		       struct symaddr *a, struct symline line)
 {
 	const char *name;
 	const struct symtab_symbol *symbol = symelf_find(elf, a->vaddr, &name);
-	if (symbol && is_its_name(b, symbol, a->vaddr)) {
+	bool is_named = symbol && is_its_name(b, symbol, a->vaddr), ok;
+	const char *target = is_named ? NULL : symelf_find_plt(elf, a->vaddr);
+	if (is_named) {
 		a->source = symbol->is_dynamic ? SYMBOLIZER_DYNSYM : SYMBOLIZER_SYMTAB;
-		return symbolizer_set_names(b, name, &line) &&
-		       symbolizer_add_line(b, a, &line);
-	}
-	const char *target = symelf_find_plt(elf, a->vaddr);
-	if (target) {
+		ok = symbolizer_set_names(b, name, &line) && symbolizer_add_line(b, a, &line);
+	} else if (target) {
 		a->source = SYMBOLIZER_PLT;
-		return symbolizer_set_plt_names(b, target, &line) &&
-		       symbolizer_add_line(b, a, &line);
+		ok = symbolizer_set_plt_names(b, target, &line) &&
+		     symbolizer_add_line(b, a, &line);
+	} else {
+		ok = symbolizer_add_made_up(b, a, line);
 	}
-	return symbolizer_add_made_up(b, a, line);
+	if (only_symbols && !target)
+		find_same(b, elf, !is_named || !symbol->sized, a);
+	return ok;
 }
 
 /* Looks the address up in a runtime's own table; *ret_done is set if it is there. */
@@ -82,7 +104,7 @@ struct sources {
 	struct symelf *elf;
 	struct symdwarf *dwarf;       /* NULL: none */
 	struct runtime_names runtime; /* opened for the first address without a function in DWARF */
-	bool is_runtime_tried;
+	bool is_runtime_tried, has_runtime;
 };
 
 static void sources_done(struct sources *s)
@@ -100,7 +122,7 @@ static bool resolve_address(struct symbolizer_batch *b, struct sources *s,
 		return symbolizer_add_dwarf_chain(b, s->elf, a, da, symdwarf_frames(s->dwarf));
 	if (!s->is_runtime_tried) {
 		s->is_runtime_tried = true;
-		runtime_names_open(s->elf->elf, &s->runtime);
+		s->has_runtime = runtime_names_open(s->elf->elf, &s->runtime) != 0;
 	}
 	if (!add_runtime_chain(b, &s->runtime, a, &done))
 		return false;
@@ -108,7 +130,7 @@ static bool resolve_address(struct symbolizer_batch *b, struct sources *s,
 		return true;
 	if (da && da->n)
 		line = symbolizer_position(b, &symdwarf_frames(s->dwarf)[da->first]);
-	return add_symbol(b, s->elf, a, line);
+	return add_symbol(b, s->elf, !s->dwarf && !s->has_runtime, a, line);
 }
 
 static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, struct symdwarf *dwarf,

@@ -62,6 +62,7 @@ int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,
 	}
 	for (size_t i = 0; i < n; i++) {
 		addr[i].first_line = addr[i].n_lines = 0;
+		addr[i].same_start = addr[i].same_end = 0;
 		addr[i].source = SYMBOLIZER_NONE;
 	}
 	qsort(addr, n, sizeof(*addr), compare_addr);

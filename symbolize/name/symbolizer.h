@@ -44,6 +44,8 @@ struct symaddr {
 	uint32_t first_line;   /* out: lines[first_line .. + n_lines - 1], innermost inlinee */
 	uint32_t n_lines;      /* first, the real function last */
 	uint8_t source;        /* out: enum symbolizer_source of the real function's name */
+	/* out: addresses around vaddr with exactly the same lines; both 0: unknown */
+	uint64_t same_start, same_end;
 };
 
 struct symlines {              /* all lines of all batches, append-only */

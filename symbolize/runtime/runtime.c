@@ -84,7 +84,7 @@ int runtime_names_open(struct Elf *elf, struct runtime_names *ret)
 			continue;
 		if (r == 0)
 			ret->runtime = runtime_table[i];
-		return r;
+		return r < 0 ? r : 1;
 	}
 	return 0;
 }

@@ -139,7 +139,7 @@ struct runtime_names {
 	void *data;
 };
 
-/* 0, also where no runtime has names; -ENOMEM.  elf must outlive ret. */
+/* 1; 0: no runtime has names for the file; -errno.  elf must outlive ret. */
 int runtime_names_open(struct Elf *elf, struct runtime_names *ret);
 void runtime_names_close(struct runtime_names *n);
 

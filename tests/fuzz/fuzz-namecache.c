@@ -18,6 +18,12 @@ static void check(bool ok)
 		abort();
 }
 
+static bool is_before(const struct namecache_generation *g, uint32_t a, uint32_t b)
+{
+	const struct namecache_entry *x = &g->entry[a], *y = &g->entry[b];
+	return x->file < y->file || (x->file == y->file && x->vaddr < y->vaddr);
+}
+
 static void check_generation(const struct namecache *c, const struct namecache_generation *g)
 {
 	for (uint32_t i = 0; g && i < g->n_entries; i++) {
@@ -28,7 +34,11 @@ static void check_generation(const struct namecache *c, const struct namecache_g
 		check(e->place == NAMECACHE_NO_PLACE || e->place < g->places.n);
 		for (uint16_t k = 0; k < e->n_lines; k++)
 			check(*strtab_get(&g->strings, g->line[e->first_line + k].name) != '\0');
-		check(namecache_find(c, strtab_get(&g->strings, e->file), e->vaddr, &in) != NULL);
+		struct namecache_file file =
+			namecache_file(c, strtab_get(&g->strings, e->file));
+		check(namecache_find(c, file, e->vaddr, &in) != NULL);
+		check(!e->end || namecache_find(c, file, e->end - 1, &in));
+		check(i == 0 || i >= g->n_ranges || is_before(g, g->range[i - 1], g->range[i]));
 	}
 }
 
@@ -38,8 +48,9 @@ static void put_again(struct namecache_bytes *to, const struct namecache_generat
 {
 	static struct namecache_line line[NAMECACHE_LINES_MAX];
 	struct namecache_item item = {
-		.key = strtab_get(&g->strings, e->file), .vaddr = e->vaddr, .address = e->address,
-		.source = e->source, .has = e->has, .line = line, .n_lines = e->n_lines,
+		.key = strtab_get(&g->strings, e->file), .vaddr = e->vaddr, .end = e->end,
+		.address = e->address, .source = e->source, .has = e->has, .line = line,
+		.n_lines = e->n_lines,
 		.has_place = e->place != NAMECACHE_NO_PLACE,
 	};
 	if (item.has_place) {
@@ -65,9 +76,10 @@ static void check_same(const struct namecache *a, const struct namecache_entry *
 {
 	const struct namecache_generation *other;
 	const struct namecache_entry *y =
-		namecache_find(a, strtab_get(&in->strings, x->file), x->vaddr, &other);
+		namecache_find(a, namecache_file(a, strtab_get(&in->strings, x->file)), x->vaddr,
+			       &other);
 	check(y && y->n_lines == x->n_lines && y->source == x->source && y->has == x->has &&
-	      y->address == x->address);
+	      y->address == x->address && y->end == x->end);
 	check((y->place == NAMECACHE_NO_PLACE) == (x->place == NAMECACHE_NO_PLACE));
 	for (uint16_t i = 0; i < x->n_lines; i++)
 		check(strcmp(strtab_get(&in->strings, in->line[x->first_line + i].name),

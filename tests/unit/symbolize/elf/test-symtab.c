@@ -86,6 +86,25 @@ static void is(struct symtab *t, uint64_t vaddr, const char *want)
 	tap_str(found ? name : NULL, want, what);
 }
 
+/* For all addresses of the file: those that symtab_same says are the same are. */
+static void same(struct symtab *t)
+{
+	unsigned n_wrong = 0, n_known = 0;
+	for (uint64_t at = 0xff0; at < 0x3110; at++) {
+		const char *name = NULL, *other;
+		uint64_t start, end;
+		const struct symtab_symbol *s = symtab_find(t, at, &name);
+		if (!symtab_same(t, at, &start, &end))
+			continue;
+		n_known++;
+		n_wrong += at < start || at >= end;
+		for (uint64_t x = start < 0xff0 ? 0xff0 : start; x < end && x < 0x3110; x += 3)
+			n_wrong += symtab_find(t, x, &other) != s;
+	}
+	tap_int(n_wrong, 0, "the addresses around one that have its symbol");
+	tap_ok(n_known > 0x1000, "are known for most, %u", n_known);
+}
+
 static void test_sizes(void)
 {
 	struct symtab t;
@@ -121,6 +140,7 @@ static void test_sizes(void)
 	is(&t, 0x3100, NULL);
 	is(&t, 0, NULL);
 	is(&t, UINT64_MAX, NULL);
+	same(&t);
 	symtab_done(&t);
 	elf_end(elf);
 }
@@ -171,6 +191,7 @@ static void test_choice(void)
 	is(&t, 0x1070, "a_name");
 	is(&t, 0x1090, "in_with");
 	is(&t, 0x1094, "around");
+	same(&t);
 	symtab_done(&t);
 	elf_end(elf);
 }
