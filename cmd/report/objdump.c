@@ -1,8 +1,8 @@
 /*
  * objdump disassembles the function's symbol or, if the file has no such symbol, the range of
- * addresses that have samples.  It is started without a shell, since all names come from the
- * profile.  A file with another build id is refused, since its instructions are at other addresses.
- * A hostile file may keep objdump busy, so it has a deadline.
+ * addresses that have samples, from the begin of the function on.  It is started without a shell,
+ * since all names come from the profile.  A file with another build id is refused, since its
+ * instructions are at other addresses.  A hostile file may keep objdump busy, so it has a deadline.
  */
 
 #include "cmd/report/objdump.h"
@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "cmd/nofile.h"
 #include "cmd/report/report.h"
+#include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/elfbias.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@
 #include <unistd.h>
 
 #define NEAR 8          /* instructions around those with a cost */
-#define MARGIN 16       /* bytes disassembled after the last one */
+#define MARGIN 16       /* bytes disassembled after the last one; no instruction has more */
 /* Of a line, which names a symbol of any length. */
 #define LINE_BYTES_MAX 4096u
 /* A function has less, unless its file is hostile. */
@@ -220,6 +221,28 @@ static void mark_near(struct objdump *o)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
+/* A place at or before vaddr where an instruction begins: the address of a caller is within its
+ * call.  vaddr itself if the file does not say where its functions begin. */
+static uint64_t begin_of(int fd, uint64_t vaddr)
+{
+	struct cfi *c = NULL;
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	if (cfi_open_file(fd, &c) < 0)
+		return vaddr;
+	bool is_found = cfi_find_fde(c, vaddr, &fde, &off, &is_debug) == CFI_FOUND;
+	cfi_close(c);
+	return is_found ? fde.start : vaddr;
+}
+
+/* Of the instructions at the end of a range, the last one may not be complete. */
+static void drop_end(struct objdump *o, uint64_t end)
+{
+	while (o->instructions.n && o->instructions.v[o->instructions.n - 1].vaddr >= end)
+		free(o->instructions.v[--o->instructions.n].text);
+}
+
 static int disassemble(int fd, const char *path, const struct annotate *a,
 		       const struct annotate_function *fn, uint64_t bias, uint64_t deadline_ns,
 		       struct objdump *o, struct err *e)
@@ -239,12 +262,14 @@ static int disassemble(int fd, const char *path, const struct annotate *a,
 		return r;
 	objdump_done(o);
 	o->has_symbol = false;
-	snprintf(from, sizeof(from), "--start-address=0x%" PRIx64, a->spot[fn->first].at + bias);
-	snprintf(to, sizeof(to), "--stop-address=0x%" PRIx64,
-		 a->spot[fn->first + fn->n - 1].at + bias + MARGIN);
+	uint64_t first = a->spot[fn->first].at + bias;
+	uint64_t end = a->spot[fn->first + fn->n - 1].at + bias + MARGIN;
+	snprintf(from, sizeof(from), "--start-address=0x%" PRIx64, begin_of(fd, first));
+	snprintf(to, sizeof(to), "--stop-address=0x%" PRIx64, end + MARGIN);
 	const char *by_range[] = { "objdump", "-d", "--no-show-raw-insn", from, to, "--",
 				   FILE_PATH, NULL };
 	r = run(by_range, fd, deadline_ns, o, e);
+	drop_end(o, end);
 	if (r < 0 || add_costs(o, a, fn, bias) > 0)
 		return r;
 	return err_set(e, ENOENT, "objdump shows no instructions of '%s' at these addresses", path);

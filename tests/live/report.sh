@@ -33,6 +33,24 @@ END
 done
 rm -f page.html
 
+# A program without symbols: instructions are decoded from the begin of each function, although the
+# address of a caller is within its call.
+if command -v objdump >/dev/null && command -v strip >/dev/null; then
+	strip -o stripped.keep "$PROG/spin"
+	objdump -d --no-show-raw-insn "$PROG/spin" | sed -nE 's/^ *([0-9a-f]+):\t([^ ]+).*/\1 \2/p' |
+		sort >real.keep
+	run "$CPROF" record -q --user -e cpu-clock -o stripped.pb.gz -- ./stripped.keep 5 200
+	run "$CPROF" report --list 'stripped' --disasm stripped.pb.gz
+	like out '[1-9]ms  *[0-9a-f]+  (call|bl) ' '--disasm without symbols: callers have their cost at the call'
+	sed -nE 's/^ +[.0-9ms]+ +[.0-9ms]+ +([0-9a-f]+)  ([^ ]+).*/\1 \2/p' out | sort -u >shown
+	check '--disasm without symbols: instructions are shown' test -s shown
+	comm -13 real.keep shown >wrong
+	is "$(cat wrong)" '' '--disasm without symbols: and all are those of the program'
+	rm -f shown wrong stripped.pb.gz
+else
+	skip '--disasm without symbols' 'needs binutils'
+fi
+
 # The same recording with an additional function that takes a tenth of the time.
 run "$CPROF" report --diff 1000.pb.gz --fail-if 'flat(A) > +2%' 1000.pb.gz
 is "$status" 0 '--fail-if: a recording against itself passes'
