@@ -96,6 +96,8 @@ for path in pages:
     text = re.sub(".\b", "", tap.output("mandoc", "-Tutf8", "-Owidth=1000", os.path.join(tap.ROOT, path)))
     tap.check(["quotes within quotes: %s" % line.strip() for line in text.splitlines()
                if re.search("‘[^’]*‘", line)] +
+              ["a blank before a mark: %s" % line.strip() for line in text.splitlines()
+               if re.search(r"[a-z)’] [.,;]( |$)", line)] +
               ["the heading '%s' is shown as something else" % heading
                for heading in re.findall(r"^\.S[hs] (.*)", tap.read("man/" + os.path.basename(path)), re.M)
                if not re.search("^ *" + re.escape(heading.replace("\\&", "").replace('"', "")) + "$", text, re.M)],
@@ -107,4 +109,13 @@ for path in pages:
     installed = os.path.basename(path)
     tap.check([] if installed in tap.read("man/meson.build") else ["not in man/meson.build"],
               "%s is installed" % path)
+# A newcomer installs cprof from the first screen of the README.
+readme = tap.read("README.md")
+tap.check([] if re.search(r"^## Install$", "\n".join(readme.splitlines()[:24]), re.M) else ["there is no section 'Install'"],
+          "the first screen of README.md says how to install cprof")
+modes = set(re.findall(r"^#\t\./bootstrap (\w+)", tap.read("bootstrap"), re.M))
+tap.check(["bootstrap has no '%s'" % m for m in re.findall(r"\./bootstrap (\w+)", readme) if m not in modes],
+          "what README.md does with bootstrap exists")
+tap.check(["%s does not exist" % x for x in re.findall(r"\]\(([^):]+)\)", readme)
+           if not os.path.exists(os.path.join(tap.ROOT, x))], "the files to which README.md links exist")
 tap.done()
