@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "view/convert/forest.h"
 #include "view/table/rows.h"
 #include "view/model/scale.h"
@@ -26,6 +27,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A binary fraction of a microsecond with three decimals. */
 #define STEP_NS 125
@@ -60,14 +62,29 @@ static void put_meta(struct emit *o, bool *first, const char *what, const struct
 	emit_text(o, "}}");
 }
 
+/* The name of processes without a label for it: they all have the same one.  "" if unknown. */
+static const char *program_name(const struct model *m)
+{
+	static const char begin[] = "process: ";
+	for (uint32_t i = 0; i < m->n_comments; i++) {
+		const char *comment = model_string(m, m->comment[i]);
+		if (strncmp(comment, begin, strlen(begin)) == 0)
+			return comment + strlen(begin);
+	}
+	const char *file = m->n_mappings ? model_string(m, m->mapping[0].filename) : "";
+	return *file == '[' ? "" : path_base_name(file);
+}
+
 static void put_names(const struct model *m, const struct forest *f, struct emit *o, bool *first)
 {
+	const char *program = program_name(m);
 	for (uint32_t i = 0; i < f->n_threads; i++) {
 		const struct forest_thread *t = &f->thread[i];
 		if (t->name)
 			put_meta(o, first, "thread_name", t, model_string(m, t->name));
-		if (t->process)
-			put_meta(o, first, "process_name", t, model_string(m, t->process));
+		if (t->process || *program)
+			put_meta(o, first, "process_name", t,
+				 t->process ? model_string(m, t->process) : program);
 	}
 }
 
