@@ -41,6 +41,13 @@ enum interp_frames_where {
 	INTERP_FRAMES_FIRST,            /* likewise, and no function of its activation called it */
 };
 
+/* Which functions an instruction may be of. */
+enum interp_search {
+	INTERP_SEARCH_KNOWN,            /* those that were met before */
+	INTERP_SEARCH_NEW,              /* others, too; seldom where values were no instructions */
+	INTERP_SEARCH_LIKELY,           /* others, too: it is most probably an instruction */
+};
+
 struct interp_runtime {
 	void *ctx;
 	char name[32];                  /* "python 3.11.2" */
@@ -57,9 +64,9 @@ struct interp_runtime {
 	/* From then on, what was read just after it is used.  NULL: nothing was. */
 	void (*use_second)(void *ctx);
 	/* The function with an instruction at that address, and the offset of the instruction that
-	 * is executed when the loop has that address.  is_new: it may be one that was not met
-	 * before. */
-	uint32_t (*code_of)(void *ctx, uint64_t instruction, bool is_new, uint32_t *ret_off);
+	 * is executed when the loop has that address. */
+	uint32_t (*code_of)(void *ctx, uint64_t instruction, enum interp_search how,
+			    uint32_t *ret_off);
 	/* The function of a frame; INTERP_NO_CODE: it is no frame. */
 	uint32_t (*code_of_frame)(void *ctx, uint64_t at);
 	/* Do all frames of these two functions have the same instructions? */

@@ -34,7 +34,7 @@ static inline uint32_t interp_place_code(const struct interp_place_sample *s,
 	if (place == ACTIVATION_NO_PLACE || !activations_value(s->a, one, place, &value) ||
 	    !interp_place_is_address(value))
 		return INTERP_NO_CODE;
-	return s->r->code_of(s->r->ctx, value, true, ret_off);
+	return s->r->code_of(s->r->ctx, value, INTERP_SEARCH_LIKELY, ret_off);
 }
 
 #endif

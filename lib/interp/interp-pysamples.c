@@ -40,10 +40,11 @@ static void use_second(void *ctx)
 	runtime_pages_use_second(&p->frame_pages);
 }
 
-static uint32_t code_of(void *ctx, uint64_t instruction, bool is_new, uint32_t *ret_off)
+static uint32_t code_of(void *ctx, uint64_t instruction, enum interp_search how,
+			uint32_t *ret_off)
 {
 	struct python *p = ctx;
-	uint32_t code = pycodes_of(&p->codes, instruction, is_new);
+	uint32_t code = pycodes_of(&p->codes, instruction, how);
 	if (code == PYCODES_NONE)
 		return INTERP_NO_CODE;
 	uint64_t off = instruction - p->codes.v.v[code].start;

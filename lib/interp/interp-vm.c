@@ -61,10 +61,11 @@ static void use_second(void *ctx)
 	runtime_pages_use_second(&vm->frame_pages);
 }
 
-static uint32_t code_of(void *ctx, uint64_t instruction, bool is_new, uint32_t *ret_off)
+static uint32_t code_of(void *ctx, uint64_t instruction, enum interp_search how,
+			uint32_t *ret_off)
 {
 	struct interp_vm *vm = ctx;
-	(void)is_new;
+	(void)how;
 	uint32_t code = instruction % 8 != 0 ? VMCODES_NONE :
 			vmcodes_of(&vm->codes, instruction - vm->ops->back);
 	/* before its first instruction */

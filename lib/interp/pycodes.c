@@ -154,30 +154,34 @@ static uint32_t search(struct pycodes *c, uint64_t at)
 }
 
 /* Values that are no instructions are mostly addresses of other objects, many on the same pages: a
- * page where nothing was found is left alone for a while. */
-static uint32_t search_once(struct pycodes *c, uint64_t at)
+ * page where nothing was found is left alone for a while, except for values that should be
+ * instructions. */
+static uint32_t search_once(struct pycodes *c, uint64_t at, enum interp_search how)
 {
 	uint64_t page = at / RUNTIME_PAGE_BYTES;
 	if (!c->none && !(c->none = calloc(NONE_ENTRIES, sizeof(*c->none))))
 		return PYCODES_NONE;
 	size_t slot = hash_u64(page) % NONE_ENTRIES;
-	if (c->none[slot].page == page && c->now_ns - c->none[slot].time_ns < NONE_NS)
+	bool is_left_alone = how == INTERP_SEARCH_LIKELY ?
+		c->none[slot].instruction == at :
+		c->none[slot].instruction / RUNTIME_PAGE_BYTES == page;
+	if (is_left_alone && c->now_ns - c->none[slot].time_ns < NONE_NS)
 		return PYCODES_NONE;
 	uint32_t id = search(c, at);
 	if (id != PYCODES_NONE && at - c->v.v[id].start <= c->v.v[id].n_bytes)
 		return id;
-	c->none[slot].page = page;
+	c->none[slot].instruction = at;
 	c->none[slot].time_ns = c->now_ns;
 	return PYCODES_NONE;
 }
 
-uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, bool may_search)
+uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, enum interp_search how)
 {
 	if (instruction % 2)
 		return PYCODES_NONE;
 	uint32_t id = find_by_start(c, instruction);
-	return id == PYCODES_NONE && may_search && !c->layout->has_object_code
-		       ? search_once(c, instruction) : id;
+	bool may_search = how != INTERP_SEARCH_KNOWN && !c->layout->has_object_code;
+	return id == PYCODES_NONE && may_search ? search_once(c, instruction, how) : id;
 }
 
 /* A table is read from its beginning, and calls are looked up again and again. */

@@ -15,6 +15,7 @@
 #include "base/hashindex.h"
 #include "base/vec.h"
 #include "interp/codespans.h"
+#include "interp/interp-ops.h"
 #include "symbolize/runtime/python-code.h"
 
 struct python_layout;
@@ -49,7 +50,8 @@ struct pycodes {
 	VEC(struct pycode) v;
 	struct codespans spans;
 	struct hashindex by_address;
-	struct { uint64_t page, time_ns; } *none; /* pages without an object, for a while */
+	/* Instructions that were searched for without success, for a while. */
+	struct { uint64_t instruction, time_ns; } *none;
 };
 void pycodes_done(struct pycodes *c);
 
@@ -65,7 +67,7 @@ uint32_t pycodes_known(const struct pycodes *c, uint64_t at);
 /* The object with the byte before, or at, that address among its instructions.  May search the
  * memory before it for an object that was not met, which it can only where instructions are part of
  * their objects (3.11). */
-uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, bool may_search);
+uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, enum interp_search how);
 
 /* The line of an instruction; 0: it has none, or is unknown. */
 uint32_t pycodes_line(struct pycodes *c, uint32_t id, uint32_t off);

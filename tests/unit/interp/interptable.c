@@ -38,9 +38,10 @@ static uint32_t code_of_frame(void *ctx, uint64_t at)
 	return INTERP_NO_CODE;
 }
 
-static uint32_t code_of(void *ctx, uint64_t instruction, bool is_new, uint32_t *ret_off)
+static uint32_t code_of(void *ctx, uint64_t instruction, enum interp_search how, uint32_t *ret_off)
 {
-	for (uint32_t i = 0; i < CODES && (is_new || !interptable_is_large); i++)
+	bool is_met = how != INTERP_SEARCH_KNOWN || !interptable_is_large;
+	for (uint32_t i = 0; i < CODES && is_met; i++)
 		if (instruction - CODE(i) <= CODE_BYTES) {
 			*ret_off = (uint32_t)(instruction - CODE(i));
 			return i;

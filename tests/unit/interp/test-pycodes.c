@@ -74,15 +74,23 @@ int main(void)
 	uint64_t one = pymemory_code(&memory, "one", 1, table, 2);
 	uint64_t two = pymemory_code(&memory, "two", 5, table, 2);
 	uint64_t first = one + layout.code_start;
-	tap_int(pycodes_of(&codes, first + 2, false), PYCODES_NONE, "not met yet");
-	uint32_t a = pycodes_of(&codes, first + 2, true);
+	tap_int(pycodes_of(&codes, first + 2, INTERP_SEARCH_KNOWN), PYCODES_NONE, "not met yet");
+	uint32_t a = pycodes_of(&codes, first + 2, INTERP_SEARCH_NEW);
 	tap_ok(a != PYCODES_NONE && codes.v.v[a].at == one, "found by an instruction");
-	tap_ok(pycodes_of(&codes, first, false) == a && pycodes_of(&codes, first + 40, false) == a,
+	tap_ok(pycodes_of(&codes, first, INTERP_SEARCH_KNOWN) == a &&
+	       pycodes_of(&codes, first + 40, INTERP_SEARCH_KNOWN) == a,
 	       "from the first instruction to the end of the last one");
-	tap_ok(pycodes_of(&codes, first + 42, true) == PYCODES_NONE &&
-	       pycodes_of(&codes, first + 3, true) == PYCODES_NONE &&
-	       pycodes_of(&codes, 0x1234, true) == PYCODES_NONE &&
-	       pycodes_of(&codes, UINT64_MAX - 1, true) == PYCODES_NONE, "other addresses");
+	tap_ok(pycodes_of(&codes, first + 42, INTERP_SEARCH_NEW) == PYCODES_NONE &&
+	       pycodes_of(&codes, first + 3, INTERP_SEARCH_NEW) == PYCODES_NONE &&
+	       pycodes_of(&codes, 0x1234, INTERP_SEARCH_NEW) == PYCODES_NONE &&
+	       pycodes_of(&codes, UINT64_MAX - 1, INTERP_SEARCH_NEW) == PYCODES_NONE,
+	       "other addresses");
+	uint64_t other = two + layout.code_start + 2;
+	pycodes_of(&codes, other + 100, INTERP_SEARCH_NEW);
+	tap_int(pycodes_of(&codes, other, INTERP_SEARCH_NEW), PYCODES_NONE,
+		"not searched for beside a value that was no instruction");
+	tap_ok(pycodes_of(&codes, other, INTERP_SEARCH_LIKELY) != PYCODES_NONE,
+	       "but if it is likely to be one");
 	uint32_t b = pycodes_at(&codes, two);
 	tap_ok(b != PYCODES_NONE && b != a && pycodes_at(&codes, one) == a, "by address");
 	tap_int(pycodes_at(&codes, one + 8), PYCODES_NONE, "no code object");
@@ -90,7 +98,8 @@ int main(void)
 	replace(one);
 	codes.now_ns = 2;
 	uint32_t c = pycodes_at(&codes, one);
-	tap_ok(c != a && c != PYCODES_NONE && pycodes_of(&codes, first + 2, false) == c,
+	tap_ok(c != a && c != PYCODES_NONE &&
+	       pycodes_of(&codes, first + 2, INTERP_SEARCH_KNOWN) == c,
 	       "another object at the same address");
 	codes.now_ns = SECOND_NS;
 	pycodes_at(&codes, one);
@@ -113,7 +122,7 @@ int main(void)
 	a = pycodes_at(&codes, one);
 	b = pycodes_at(&codes, two);
 	tap_ok(codes.v.v[a].start == codes.v.v[b].start &&
-	       pycodes_of(&codes, codes.v.v[a].start, false) == b,
+	       pycodes_of(&codes, codes.v.v[a].start, INTERP_SEARCH_KNOWN) == b,
 	       "instructions that two functions share");
 	uint32_t epoch = codes.epoch;
 	pycodes_limit(&codes);
