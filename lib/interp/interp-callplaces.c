@@ -21,6 +21,8 @@
 #define SELDOM 8u
 #define MOST 32u                /* as often as the best one, except in one of so many */
 #define KNOWN_N 8u              /* before later recordings may use it */
+#define SURE_FITS 8u            /* then some of its functions may be unknown ones */
+#define LIKELY 4u               /* one of so many samples had an instruction in a likely place */
 #define NEAR 96u                /* bytes of code in which a slot is mostly used for the same */
 
 /* A call from the loop where the instruction is elsewhere. */
@@ -134,7 +136,9 @@ static uint32_t code_share(const struct interp_callplaces_one *c, uint32_t place
 	uint32_t n_agree = c->of[place].n_agree;
 	bool is_right = n_fits >= FITS_MIN ? n_fits * 20u >= most_fits * 19u :
 						  n_agree && n_agree * 8u >= c->n_hints;
-	return (is_right || fits(c, place)) && n * 10u >= c->n * 9u ? n : 0;
+	bool is_sure = n_fits >= SURE_FITS && n_fits >= most_fits;
+	bool is_often = is_sure ? n * 3u >= c->n * 2u : n * 10u >= c->n * 9u;
+	return (is_right || fits(c, place)) && is_often ? n : 0;
 }
 
 /* That of a place which changes most is the highest, after those that fit. */
@@ -195,7 +199,10 @@ void interp_callplaces_learn(struct interp_callplaces *l, const struct interp_pl
 	for (uint32_t i = 0; i < ACTIVATION_PLACES; i++) {
 		if (!activations_value(s->a, one, i, &value) || !interp_place_is_address(value))
 			continue;
-		uint32_t code = r->code_of(r->ctx, value, false, &off);
+		/* most functions of a large program are new: only likely places are looked up */
+		bool is_likely = c->of[i].n_code * LIKELY >= c->n;
+		uint32_t code = r->code_of(r->ctx, value, is_likely ?
+					   INTERP_SEARCH_LIKELY : INTERP_SEARCH_KNOWN, &off);
 		if (code == INTERP_NO_CODE || !off)
 			continue;
 		c->of[i].n_code++;
@@ -204,6 +211,12 @@ void interp_callplaces_learn(struct interp_callplaces *l, const struct interp_pl
 		c->of[i].values |= UINT64_C(1) << (hash_u64(value) & 63);
 	}
 	choose_for_call(c);
+}
+
+bool interp_callplaces_has(const struct interp_callplaces *l, uint64_t pc)
+{
+	const struct interp_callplaces_one *c = find_call(l, pc);
+	return c && c->place != ACTIVATION_NO_PLACE;
 }
 
 /* The nearest call with a place, if it is near enough. */

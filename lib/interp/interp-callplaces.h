@@ -42,6 +42,9 @@ void interp_callplaces_put(struct interp_callplaces *l, const struct interp_call
 void interp_callplaces_learn(struct interp_callplaces *l, const struct interp_place_sample *s,
 			     const struct activation *one, uint64_t frame, uint32_t hint);
 
+/* Is the place of that call known? */
+bool interp_callplaces_has(const struct interp_callplaces *l, uint64_t pc);
+
 /* The function that the place of its call says; if that is not known, that of the nearest call,
  * provided that it fits the frame.  INTERP_NO_CODE: it is unknown. */
 uint32_t interp_callplaces_code(const struct interp_callplaces *l,

@@ -231,7 +231,8 @@ static void add_place(struct interp_learn *l, const struct interp_place_sample *
 	struct interp_learn_pairs *pairs = find_pairs(l, place);
 	uint32_t off;
 	/* registers are few: in a large program most functions were not met before */
-	uint32_t found = r->code_of(r->ctx, value, place < ARCH_REGS_MAX, &off);
+	uint32_t found = r->code_of(r->ctx, value, place < ARCH_REGS_MAX ?
+				    INTERP_SEARCH_NEW : INTERP_SEARCH_KNOWN, &off);
 	if (found == INTERP_NO_CODE)
 		return;
 	p->n_code++;
@@ -300,9 +301,14 @@ uint32_t interp_learn_code(struct interp_learn *l, const struct interp_place_sam
 			   const struct activation *one, uint64_t frame, uint32_t hint,
 			   uint32_t *ret_off)
 {
-	uint32_t code = interp_place_code(s, one, l->instruction, ret_off);
+	uint32_t code = INTERP_NO_CODE;
+	/* its value is mostly no instruction there, and searching for it costs most */
+	if (!interp_callplaces_has(&l->calls, one->pc))
+		code = interp_place_code(s, one, l->instruction, ret_off);
 	if (code != INTERP_NO_CODE || l->instruction == ACTIVATION_NO_PLACE)
 		return code;
 	interp_callplaces_learn(&l->calls, s, one, frame, hint);
-	return interp_callplaces_code(&l->calls, s, one, frame, ret_off);
+	code = interp_callplaces_code(&l->calls, s, one, frame, ret_off);
+	return code != INTERP_NO_CODE ? code :
+					interp_place_code(s, one, l->instruction, ret_off);
 }

@@ -116,6 +116,28 @@ static void learn_call(void)
 	interp_samples_done(&calls);
 }
 
+/* The same in a program with so many functions that some were not met before, and some cannot be
+ * read. */
+static void learn_call_large(void)
+{
+	enum interp_quality q = INTERP_QUALITY_UNKNOWN;
+	struct interp_samples calls;
+	interp_samples_init(&calls, &interptable);
+	interptable_learn(&calls, &frames);
+	interp_callplaces_clear(&calls.learn.calls);
+	interptable_is_calling = true;
+	interptable_execute("0124");
+	for (uint32_t i = 0; i < 40; i++) {
+		interptable_is_large = i % 2;
+		q = interptable_sample(&calls, &frames, i % 5 ? 3 : CODES, 10 + i % 6 * 8, 3,
+				       LATE);
+	}
+	interptable_is_calling = interptable_is_large = false;
+	tap_int(q, INTERP_QUALITY_REMEMBERED, "a slot with functions that were not all known");
+	tap_str(text(), "0 1 2 3 ", "the sample's function");
+	interp_samples_done(&calls);
+}
+
 /* Another process of the same file. */
 static void adopt(void)
 {
@@ -193,6 +215,7 @@ int main(void)
 	need_frame();
 	learn_large();
 	learn_call();
+	learn_call_large();
 	adopt();
 	interp_frames_done(&frames);
 	return tap_done();
