@@ -1,7 +1,7 @@
 /*
  * Samples come periodically, so the next one is awaited, and read as soon as it is there: each one
- * at first, and while many callers are unknown.  But on average only one in WAKEUP / EARNED is,
- * apart from START of them: a program whose callers are never known would pay for all.
+ * at first, and while many callers are unknown.  Where only few are, on average one in
+ * WAKEUP / EARNED is awaited.
  */
 
 #include "engine/functions-pace.h"
@@ -19,7 +19,7 @@
 /* Wake-ups: each one costs WAKEUP, which samples earn. */
 #define WAKEUP 16u
 #define EARNED 1u                       /* by a sample */
-#define EARNED_MANY 8u                  /* while many callers are unknown */
+#define EARNED_MANY WAKEUP              /* while many callers are unknown */
 #define START (256u * WAKEUP)           /* and at most */
 
 /* Otherwise one reading for so many samples. */

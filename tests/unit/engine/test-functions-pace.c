@@ -50,7 +50,7 @@ int main(void)
 	tap_ok(wakeups(true, 200) > 900 && lag_ns < 100000, "each sample at first, and soon");
 	wakeups(true, 3000);
 	uint64_t many = wakeups(true, 10000);
-	tap_ok(many > 500 && many < 640, "one in two if their callers stay unknown");
+	tap_ok(many > 900, "each one as long as many callers are unknown");
 	pace.is_frugal = true;
 	wakeups(true, 5000);
 	many = wakeups(true, 10000);
