@@ -98,8 +98,10 @@ void procopts_parse(struct findprocs_ids *ids, struct argp_state *state, const c
 	if (!copy)
 		argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
 	char *word = copy ? strtok_r(copy, separators, &rest) : NULL;
-	if (!word)
-		argp_error(state, "-p '%s' is not a list of processes: give ids or names", arg);
+	/* In -p $(pidof NAME) without such a process, the next option is the argument. */
+	if (!word || word[0] == '-')
+		argp_error(state, "-p needs ids or names of processes, not '%s'; pidof and pgrep "
+			   "print nothing if they find none", arg);
 	for (; word; word = strtok_r(NULL, separators, &rest))
 		if (is_id(word))
 			add_id(ids, state, word);
