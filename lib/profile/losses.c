@@ -62,7 +62,7 @@ static const struct row table[] = {
 	    NULL, "--call-graph dwarf,SIZE, --max-depth, kernel.perf_event_max_stack",
 	    STRICT, SHOWN, true }, IN_ENGINE(walk.stats.n_truncated) },
 	{ { "cut", "stacks ended before the root", "-v shows where", NULL,
-	    VERBOSE, VERBOSE, true }, IN_ENGINE(walk.stats.n_cut) },
+	    MANY, MANY, true }, IN_ENGINE(walk.stats.n_cut) },
 	{ { "not_unwound", "samples of 32-bit code, which is not unwound", NULL, NULL,
 	    STRICT, SHOWN, true }, IN_ENGINE(walk.user.n_unsupported) },
 	{ { "unknown_pc", "samples at an address outside of all mappings", NULL, NULL,

@@ -32,6 +32,9 @@ static void test_table(void)
 	tap_ok(is_unique, "a key is in each summary once");
 	tap_ok(is_plural, "each text goes with a number");
 	tap_ok(is_used, "each row is shown somewhere");
+	a = cprof_loss(cprof_loss_row("cut"));
+	tap_ok(a->record == CPROF_LOSS_MANY && a->import == CPROF_LOSS_MANY,
+	       "many stacks without their root are reported without -v");
 }
 
 static void test_collect(void)
