@@ -202,7 +202,7 @@ void interp_callplaces_learn(struct interp_callplaces *l, const struct interp_pl
 		/* most functions of a large program are new: only likely places are looked up */
 		bool is_likely = c->of[i].n_code * LIKELY >= c->n;
 		uint32_t code = r->code_of(r->ctx, value, is_likely ?
-					   INTERP_SEARCH_LIKELY : INTERP_SEARCH_KNOWN, &off);
+					   INTERP_SEARCH_NEW : INTERP_SEARCH_KNOWN, &off);
 		if (code == INTERP_NO_CODE || !off)
 			continue;
 		c->of[i].n_code++;
