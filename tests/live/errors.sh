@@ -44,7 +44,7 @@ tap_pids="$tap_pids $server"
 wait_for 60 test -s worker.keep
 refused 1 'there is no sample' 'a server without its workers' \
 	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$server"
-like err "processes of their own: -p $server,$(cat worker.keep) records" \
+like err "processes of their own: --children, or -p $server,$(cat worker.keep), records" \
 	'a server without its workers: the message names them'
 kill -STOP "$sleeper"
 refused 1 'the target was stopped' 'a target that is stopped' \

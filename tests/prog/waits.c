@@ -84,11 +84,12 @@ static void *wait_often(void *arg)
 	struct site *s = arg;
 	uint64_t now = prog_clock_ns(CLOCK_MONOTONIC);
 	while (now < end_ns) {
-		uint64_t from = now, n_before = n_switches();
+		uint64_t n_before = n_switches();
 		uint64_t cpu_from = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		uint64_t from = prog_clock_ns(CLOCK_MONOTONIC);
 		s->wait();
-		uint64_t cpu_ns = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_from;
 		now = prog_clock_ns(CLOCK_MONOTONIC);
+		uint64_t cpu_ns = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_from;
 		bool is_lock = s->wait == locked;
 		if (!is_lock || !was_free) {
 			s->ns += now - from;
