@@ -1,7 +1,7 @@
 /*
  * waits SECONDS [switches]: threads that wait in functions of their own, and measure how long by
  * themselves.  At the end prints "NAME SECONDS COUNT CPU" for each, where CPU is the part of the
- * seconds that the thread was on a CPU; of a lock only the calls that found it taken.
+ * seconds that the thread was on a CPU.  Of a lock only the calls that found it taken, and CPU is 0.
  * With `switches` the count is how often they gave up their CPU in these calls, by the kernel's
  * account: one that is woken but finds the lock taken again does so twice.
  * One more thread never runs again.
@@ -84,16 +84,12 @@ static void *wait_often(void *arg)
 	struct site *s = arg;
 	uint64_t now = prog_clock_ns(CLOCK_MONOTONIC);
 	while (now < end_ns) {
-		uint64_t n_before = n_switches();
-		uint64_t cpu_from = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		uint64_t from = prog_clock_ns(CLOCK_MONOTONIC);
+		uint64_t from = now, n_before = n_switches();
 		s->wait();
 		now = prog_clock_ns(CLOCK_MONOTONIC);
-		uint64_t cpu_ns = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_from;
 		bool is_lock = s->wait == locked;
 		if (!is_lock || !was_free) {
 			s->ns += now - from;
-			s->cpu_ns += cpu_ns;
 			s->n += counts_switches ? n_switches() - n_before : 1;
 		}
 		if (!is_lock)
@@ -102,6 +98,8 @@ static void *wait_often(void *arg)
 		nap(200000);
 		now = prog_clock_ns(CLOCK_MONOTONIC);
 	}
+	if (s->wait != locked)
+		s->cpu_ns = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	return NULL;
 }
 
