@@ -1,7 +1,7 @@
 /*
  * waits SECONDS [switches]: threads that wait in functions of their own, and measure how long by
  * themselves.  At the end prints "NAME SECONDS COUNT CPU" for each, where CPU is the part of the
- * seconds that the thread was on a CPU.  Of a lock only the calls that found it taken, and CPU is 0.
+ * seconds that the thread was on a CPU.  Of a lock: only the calls that found it taken; CPU is 0.
  * With `switches` the count is how often they gave up their CPU in these calls, by the kernel's
  * account: one that is woken but finds the lock taken again does so twice.
  * One more thread never runs again.
