@@ -109,6 +109,13 @@ static int print_version(void)
 	return 0;
 }
 
+/* As argp does. */
+static void print_try(const char *name)
+{
+	fprintf(stderr, "Try `cprof %s --help' or `cprof %s --usage' for more information.\n", name,
+		name);
+}
+
 /* argv[0] is the name of the command. */
 static int run_command(const struct cmd *c, int argc, char **argv)
 {
@@ -133,8 +140,12 @@ static int run_command(const struct cmd *c, int argc, char **argv)
 			fprintf(stderr, "  %s\n", instead);
 		else if (s.near)
 			fprintf(stderr, "  did you mean '--%s'?\n", s.near);
-		fprintf(stderr, "Try `cprof %s --help' or `cprof %s --usage' for more "
-			"information.\n", c->name, c->name);
+		print_try(c->name);
+		return CMD_USAGE;
+	case SUGGEST_PROCESS:
+		fprintf(stderr, "cprof %s: option requires an argument -- 'p'\n"
+			"  pidof and pgrep print nothing if they find no process\n", c->name);
+		print_try(c->name);
 		return CMD_USAGE;
 	case SUGGEST_NOTHING:
 		break;

@@ -169,6 +169,8 @@ struct suggest suggest_options(const struct argp *argp, char *const *argv, bool 
 		}
 		found = word[1] == '-' ? look_long(&names, word, &skip) :
 					 look_short(argp, word, &skip);
+		if (skip && !argv[i + 1] && strcmp(word, "-p") == 0)
+			found.kind = SUGGEST_PROCESS;
 		if (skip && argv[i + 1])
 			i++;
 	}

@@ -18,6 +18,7 @@ enum suggest_kind {
 	SUGGEST_HELP,      /* -h */
 	SUGGEST_VERSION,   /* --version, -V */
 	SUGGEST_OPTION,    /* an unknown long option */
+	SUGGEST_PROCESS,   /* -p ends the line, as in -p $(pidof NAME) without such a process */
 };
 
 struct suggest {
