@@ -17,6 +17,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_task(const struct coverage *c, uint32_t pid)
+{
+	for (size_t i = 0; i < c->n_tasks; i++)
+		if (!c->task[i].is_thread && (uint32_t)c->task[i].id == pid)
+			return true;
+	return false;
+}
+
+/* The children that targets have already, unless they are targets, too. */
+static void find_outside(struct coverage *c)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->n_tasks; i++)
+		if (!c->task[i].is_thread)
+			childpids_read(c->host, c->task[i].id, &c->outside);
+	for (size_t i = 0; i < c->outside.pids.n; i++)
+		if (!is_task(c, (uint32_t)c->outside.pids.v[i]))
+			c->outside.pids.v[n++] = c->outside.pids.v[i];
+	c->outside.pids.n = n;
+}
+
 int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, size_t n_pids,
 		  const pid_t *tid, size_t n_tids, pid_t command_pid, bool follow,
 		  const struct cgroup *cgroup)
@@ -33,12 +54,15 @@ int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, si
 		c->task[c->n_tasks++].id = pid[i];
 	for (size_t i = 0; i < n_tids; i++)
 		c->task[c->n_tasks++] = (struct coverage_task){ .id = tid[i], .is_thread = true };
+	if (follow && !cgroup)
+		find_outside(c);
 	return 0;
 }
 
 void coverage_done(struct coverage *c)
 {
 	free(c->task);
+	childpids_done(&c->outside);
 	*c = (struct coverage){ 0 };
 }
 
@@ -63,6 +87,15 @@ void coverage_watch_cpus(struct coverage *c, bool all, const char *cpus)
 	c->cpus = cpus;
 }
 
+static bool outside_ended(const struct coverage *c)
+{
+	uint64_t ns;
+	for (size_t i = 0; i < c->outside.pids.n; i++)
+		if (cputime_process_ns(c->outside.pids.v[i], &ns) < 0)
+			return true;
+	return false;
+}
+
 void coverage_start(struct coverage *c)
 {
 	if (c->all)
@@ -71,14 +104,6 @@ void coverage_start(struct coverage *c)
 		cgroup_cpu_ns(c->cgroup, &c->base_cgroup_ns);
 	for (size_t i = 0; i < c->n_tasks; i++)
 		task_used(c, &c->task[i], &c->task[i].base_ns, &c->task[i].base_children_ns);
-}
-
-static bool is_task(const struct coverage *c, uint32_t pid)
-{
-	for (size_t i = 0; i < c->n_tasks; i++)
-		if (!c->task[i].is_thread && (uint32_t)c->task[i].id == pid)
-			return true;
-	return false;
 }
 
 /* What the targets used since recording began; false if an account is missing. */
@@ -97,7 +122,7 @@ static bool add_tasks(const struct coverage *c, uint64_t *ret_ns)
 		else
 			*ret_ns += ns + children_ns - t->base_ns - t->base_children_ns;
 	}
-	return known;
+	return known && !outside_ended(c);
 }
 
 /* What children used that still live; their parents' accounts include the others. */

@@ -6,6 +6,8 @@
  * compare with what the samples stand for.
  */
 
+#include "proc/childpids.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,13 +36,15 @@ struct coverage {
 	const char *cpus;             /* NULL: all CPUs */
 	uint64_t base_cpus_ns;
 	bool follow;                  /* children belong to the target */
+	struct childpids outside;     /* but not these, which existed before the recording */
 	bool command_done;            /* task[0] was a command that used command_ns in total */
 	uint64_t command_ns;
 	bool known;
 	uint64_t used_ns;
 };
 
-/* The arrays are borrowed only during the call.  -ENOMEM. */
+/* Call it before events are opened, which new children inherit.  The arrays are borrowed only
+ * during the call.  -ENOMEM. */
 int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, size_t n_pids,
 		  const pid_t *tid, size_t n_tids, pid_t command_pid, bool follow,
 		  const struct cgroup *cgroup);
@@ -54,11 +58,12 @@ void coverage_watch_cpus(struct coverage *c, bool all, const char *cpus);
 void coverage_start(struct coverage *c);
 
 /* Recording ends now: adds up what each target and each living child used.  If a target has ended,
- * the sum is unknown, unless the target is a command. */
+ * the sum is unknown, unless the target is a command; also if a child has ended that existed before
+ * the recording, because the kernel adds its whole time to its parent's account. */
 void coverage_stop(struct coverage *c, const struct procs *procs);
 
 /* What the targets and their living children have used so far, which only differences of may be
- * used; false: unknown.  Accounts of ended children have a resolution of 10 ms each. */
+ * used; false: unknown, as above.  Accounts of ended children have a resolution of 10 ms each. */
 bool coverage_used(const struct coverage *c, const struct procs *procs, uint64_t *ret_ns);
 
 /* CPU time of a command and the children that it waited for, since the fork, from wait4(2).  Call

@@ -32,6 +32,7 @@ COVERED.update({
     "lib/base/memhelper": (UNIT + "base/test-remotemem.c", THROUGH),
     "lib/base/memhelper-serve": (UNIT + "base/test-remotemem.c", THROUGH),
     "lib/profile/timesets": ("tests/live/timeline.sh", "its sets come from a recording that outgrows its steps"),
+    "lib/proc/childpids": (UNIT + "recorder/test-coverage.c", THROUGH),
     "lib/source/silent": ("tests/live/waits-polls.sh", "a recording without perf events"),
     "lib/source/share": (UNIT + "source/live/test-livereaders.c", THROUGH),
     "lib/engine/unwound": (UNIT + "recorder/test-copysize.c", THROUGH),

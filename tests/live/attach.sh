@@ -130,6 +130,16 @@ like err "or -p $server,${workers#*,}, records" 'an idle server and a worker: th
 idle "$server,$workers" 'an idle server and all its workers'
 unlike err 'children' 'an idle server and all its workers: no more processes are suggested'
 
+# A child from before that ends: the kernel adds its time to that of its parent, which did not use it.
+background sh -c '"$PROG/spin" 20 1000; sleep 2'
+shell=$pid
+has_child() {
+	[ -n "$(pgrep -P "$shell" -x spin)" ]
+}
+wait_for 60 has_child
+run "$CPROF" record -e cpu-clock --duration 1.5 -o before.pb.gz -p "$shell"
+unlike err 'covering|though the target used' 'a child from before that ends: its time is not missing in the profile'
+
 # Of several, one that has ended is no reason to record nothing.
 background sh -c "sleep 0 & exec '$PROG/spin' 3 100000"
 has_zombie() {

@@ -2,15 +2,16 @@
 
 #include "recorder/kinds/kind-cpu.h"
 
-#include "base/cleanup.h"
 #include "base/commandpath.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/units.h"
+#include "proc/childpids.h"
 #include "proc/targetcheck.h"
 #include "recorder/coverage.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,23 +48,19 @@ static bool is_recorded(const struct cprof_config *c, pid_t pid)
  * server are many. */
 static void list_children(const struct kind_session *k, pid_t pid, char list[CHILDREN_SHOWN_MAX])
 {
-	CLEANUP_FREE char *text = NULL;
+	struct childpids c = { 0 };
 	size_t n = 0;
 	list[0] = '\0';
-	if (host_read_file(k->host, HOST_PROC, &text, NULL, "%d/task/%d/children", (int)pid,
-			   (int)pid) < 0)
-		return;
-	for (char *p = text, *end;; p = end) {
-		long child = strtol(p, &end, 10);
-		if (end == p)
-			return;
-		if (is_recorded(k->config, (pid_t)child))
+	childpids_read(k->host, pid, &c);
+	for (size_t i = 0; i < c.pids.n; i++) {
+		if (is_recorded(k->config, c.pids.v[i]))
 			continue;
 		bool has_room = n + sizeof(",1234567890,...") <= CHILDREN_SHOWN_MAX;
-		n += (size_t)sprintf(list + n, has_room ? ",%ld" : ",...", child);
+		n += (size_t)sprintf(list + n, has_room ? ",%d" : ",...", (int)c.pids.v[i]);
 		if (!has_room)
-			return;
+			break;
 	}
+	childpids_done(&c);
 }
 
 /* Suggests recording the existing children of an idle target: usually a server's workers. */
@@ -141,8 +138,10 @@ static int explain_clock(const struct kind_session *k, const struct cprof_stats 
 	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
 	if (!st->cpu_used_known) {
 		err_set(e, ENODATA, "there is no sample of '%s'", ev->name);
+		bool of_one = k->config->n_pids == 1 && !k->config->no_inherit;
 		err_hint(e, "the target may have been idle or ended at once: record longer, or "
-			    "sample faster (-F)");
+			 "sample faster (-F)%s", of_one ? "\nprocesses that it had already started "
+			 "are recorded only with --children" : "");
 	} else if (st->cpu_used_ns < 1000000u && st->duration_ns > 100000000u) {
 		pid_t stopped = stopped_target(k);
 		err_set(e, ENODATA, "there is no sample of '%s': the target was %s", ev->name,

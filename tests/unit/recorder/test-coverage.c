@@ -157,6 +157,34 @@ static void test_children(void)
 	end_child(&child);
 }
 
+static struct child inner;  /* of the child, from before the recording */
+
+static void start_or_end_inner(void)
+{
+	if (inner.pid)
+		end_child(&inner);
+	else
+		inner = start_child(100, work_100);
+}
+
+static void test_child_from_before(void)
+{
+	struct coverage c;
+	struct child child = start_child(1, start_or_end_inner);
+	let_work(&child);
+	coverage_init(&c, &host, &child.pid, 1, NULL, 0, 0, true, NULL);
+	coverage_start(&c);
+	coverage_stop(&c, &procs);
+	tap_ok(c.known && c.used_ns < 30 * MS, "a child from before the recording has no part");
+	uint64_t ns;
+	tap_ok(coverage_used(&c, &procs, &ns), "until it ends the sum is known");
+	let_work(&child);
+	coverage_stop(&c, &procs);
+	tap_ok(!c.known, "its end adds its time to the parent's account, so the sum is unknown");
+	coverage_done(&c);
+	end_child(&child);
+}
+
 static void test_command(void)
 {
 	struct coverage c;
@@ -274,6 +302,7 @@ int main(void)
 	}
 	test_process();
 	test_children();
+	test_child_from_before();
 	test_command();
 	test_thread();
 	test_percent();
