@@ -369,7 +369,7 @@ int otlp_add(struct otlp *o, const void *data, size_t n_bytes, size_t max_bytes,
 	}
 	if (n_bytes > max_bytes)
 		return err_set(e, E2BIG, "the profile has more than %zu bytes", max_bytes);
-	int r = pprof_samples_open(data, n_bytes, &samples, &head, e);
+	int r = pprof_samples_open(data, n_bytes, &samples, &head, NULL, e);
 	if (r < 0)
 		return r;
 	r = add_profiles(o, samples, head, resource);

@@ -10,8 +10,10 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "proto/pprof-tables.h"
 
 #include <errno.h>
+#include <string.h>
 
 void *pprof_field_alloc(struct pprof_reader *reader, size_t n, size_t item_bytes, size_t align)
 {
@@ -72,6 +74,17 @@ int pprof_field_bool(struct pprof_reader *reader, const struct bytes *at,
 	return 0;
 }
 
+static int copy_string(struct pprof_reader *reader, size_t i)
+{
+	const struct strtab_text *text = &reader->tables->text[i];
+	char *s = PPROF_NEW(reader, char, text->n + 1);
+	if (!s)
+		return pprof_field_no_memory(reader);
+	memcpy(s, text->s, text->n);
+	reader->string[i] = s;
+	return 0;
+}
+
 int pprof_field_string(struct pprof_reader *reader, const struct bytes *at,
 		       const struct wire_field *f, const char **ret)
 {
@@ -82,6 +95,8 @@ int pprof_field_string(struct pprof_reader *reader, const struct bytes *at,
 	if (v >= reader->n_strings)
 		return pprof_field_bad(reader, at->p,
 				       "reference to a string that does not exist, which ends");
+	if (!reader->string[v] && (r = copy_string(reader, v)) < 0)
+		return r;
 	*ret = reader->string[v];
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct err;
+struct pprof_tables;
 struct profile;
 
 /* Finds items by id; an item begins with its uint64_t id. */
@@ -35,7 +36,8 @@ struct pprof_reader {
 	size_t done[PPROF_PROFILE_N_TAGS];    /* those read so far */
 	/* From the first item of a kind to the last; usually they are contiguous. */
 	struct bytes range[PPROF_PROFILE_N_TAGS];
-	const char **string;
+	struct pprof_tables *tables;          /* NULL: all is in p */
+	const char **string;                  /* with tables: NULL if not yet used */
 	size_t n_strings;
 	struct pprof_ids mappings, functions, locations;
 	size_t n_allocated;
@@ -90,6 +92,14 @@ int pprof_ids_init(struct pprof_reader *reader, struct pprof_ids *m, const void 
 		   size_t item_bytes, size_t n, const char *kind);
 /* NULL: no item has this id. */
 const void *pprof_ids_find(const struct pprof_ids *m, uint64_t id);
+/* The same as an index, or UINT32_MAX. */
+static inline uint32_t pprof_ids_index(const struct pprof_ids *m, uint64_t id)
+{
+	if (!m->has_gaps)
+		return id - 1 < m->n ? (uint32_t)(id - 1) : UINT32_MAX;
+	const char *item = pprof_ids_find(m, id);
+	return item ? (uint32_t)((size_t)(item - m->item) / m->item_bytes) : UINT32_MAX;
+}
 /* Frees the indices of a reader, but not its arena. */
 void pprof_ids_done(struct pprof_reader *reader);
 

@@ -21,11 +21,17 @@ pprof_message_fn pprof_message_function;
 pprof_message_fn pprof_message_location;
 pprof_message_fn pprof_message_sample;
 
+/* pprof-tables.c: the same into reader->tables. */
+pprof_message_fn pprof_tables_string;
+pprof_message_fn pprof_tables_function;
+pprof_message_fn pprof_tables_location;
+
 /* One label of a sample; *l is zero. */
 struct profile_label;
 int pprof_message_label(struct pprof_reader *reader, struct bytes body, struct profile_label *l);
 
-/* Reads all of reader->all except samples, which are only counted, into reader->p. */
+/* Reads all of reader->all except samples, which are only counted, into reader->p; with
+ * reader->tables, functions, locations and the array of strings are there instead. */
 int pprof_read_head(struct pprof_reader *reader);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "proto/gzip.h"
 #include "proto/pprof-message.h"
+#include "proto/pprof-tables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,6 +142,28 @@ static int read_scalars(struct pprof_reader *reader)
 	return r;
 }
 
+static int allocate_structs(struct pprof_reader *reader)
+{
+	struct profile *p = reader->p;
+	p->string = reader->string;
+	p->location = PPROF_NEW(reader, struct profile_location, p->n_locations);
+	p->function = PPROF_NEW(reader, struct profile_function, p->n_functions);
+	return p->location && p->function ? 0 : pprof_field_no_memory(reader);
+}
+
+static int allocate_tables(struct pprof_reader *reader)
+{
+	const struct profile *p = reader->p;
+	struct pprof_tables *t = reader->tables;
+	t->text = PPROF_NEW(reader, struct strtab_text, p->n_strings);
+	t->function = PPROF_NEW(reader, struct pprof_function_row, p->n_functions);
+	t->location = PPROF_NEW(reader, struct pprof_location_row, p->n_locations);
+	t->function_id = PPROF_NEW(reader, uint64_t, p->n_functions);
+	t->location_id = PPROF_NEW(reader, uint64_t, p->n_locations);
+	return t->text && t->function && t->location && t->function_id && t->location_id
+		       ? 0 : pprof_field_no_memory(reader);
+}
+
 static int allocate(struct pprof_reader *reader)
 {
 	struct profile *p = reader->p;
@@ -150,16 +173,43 @@ static int allocate(struct pprof_reader *reader)
 	p->n_mappings = reader->count[PPROF_PROFILE_MAPPING];
 	p->n_locations = reader->count[PPROF_PROFILE_LOCATION];
 	p->n_functions = reader->count[PPROF_PROFILE_FUNCTION];
-	p->string = reader->string = PPROF_NEW(reader, const char *, p->n_strings);
+	reader->string = PPROF_NEW(reader, const char *, p->n_strings);
 	p->sample_type = PPROF_NEW(reader, struct profile_value_type, p->n_sample_types);
 	p->mapping = PPROF_NEW(reader, struct profile_mapping, p->n_mappings);
-	p->location = PPROF_NEW(reader, struct profile_location, p->n_locations);
-	p->function = PPROF_NEW(reader, struct profile_function, p->n_functions);
 	p->comment = PPROF_NEW(reader, const char *, reader->count[PPROF_PROFILE_COMMENT]);
-	if (!p->string || !p->sample_type || !p->mapping || !p->location || !p->function ||
-	    !p->comment)
+	if (!reader->string || !p->sample_type || !p->mapping || !p->comment)
 		return pprof_field_no_memory(reader);
-	return 0;
+	return reader->tables ? allocate_tables(reader) : allocate_structs(reader);
+}
+
+static int read_structs(struct pprof_reader *reader)
+{
+	struct profile *p = reader->p;
+	int r = read_kind(reader, PPROF_PROFILE_FUNCTION, pprof_message_function);
+	if (r == 0)
+		r = pprof_ids_init(reader, &reader->functions, p->function, sizeof(*p->function),
+				   p->n_functions, "function");
+	if (r == 0)
+		r = read_kind(reader, PPROF_PROFILE_LOCATION, pprof_message_location);
+	if (r == 0)
+		r = pprof_ids_init(reader, &reader->locations, p->location, sizeof(*p->location),
+				   p->n_locations, "location");
+	return r;
+}
+
+static int read_tables(struct pprof_reader *reader)
+{
+	const struct pprof_tables *t = reader->tables;
+	int r = read_kind(reader, PPROF_PROFILE_FUNCTION, pprof_tables_function);
+	if (r == 0)
+		r = pprof_ids_init(reader, &reader->functions, t->function_id,
+				   sizeof(*t->function_id), reader->p->n_functions, "function");
+	if (r == 0)
+		r = read_kind(reader, PPROF_PROFILE_LOCATION, pprof_tables_location);
+	if (r == 0)
+		r = pprof_ids_init(reader, &reader->locations, t->location_id,
+				   sizeof(*t->location_id), reader->p->n_locations, "location");
+	return r;
 }
 
 int pprof_read_head(struct pprof_reader *reader)
@@ -175,21 +225,16 @@ int pprof_read_head(struct pprof_reader *reader)
 	p->default_sample_type = p->drop_frames = p->keep_frames = p->doc_url = "";
 	p->period_type = (struct profile_value_type){ "", "" };
 	if ((r = allocate(reader)) < 0 ||
-	    (r = read_kind(reader, PPROF_PROFILE_STRING_TABLE, pprof_message_string)) < 0 ||
+	    (r = read_kind(reader, PPROF_PROFILE_STRING_TABLE,
+			   reader->tables ? pprof_tables_string : pprof_message_string)) < 0 ||
 	    (r = read_kind(reader, PPROF_PROFILE_SAMPLE_TYPE, pprof_message_sample_type)) < 0 ||
 	    (r = read_kind(reader, PPROF_PROFILE_PERIOD_TYPE, pprof_message_period_type)) < 0 ||
 	    (r = read_scalars(reader)) < 0 ||
 	    (r = read_kind(reader, PPROF_PROFILE_MAPPING, pprof_message_mapping)) < 0 ||
 	    (r = pprof_ids_init(reader, &reader->mappings, p->mapping, sizeof(*p->mapping),
-				p->n_mappings, "mapping")) < 0 ||
-	    (r = read_kind(reader, PPROF_PROFILE_FUNCTION, pprof_message_function)) < 0 ||
-	    (r = pprof_ids_init(reader, &reader->functions, p->function, sizeof(*p->function),
-				p->n_functions, "function")) < 0 ||
-	    (r = read_kind(reader, PPROF_PROFILE_LOCATION, pprof_message_location)) < 0 ||
-	    (r = pprof_ids_init(reader, &reader->locations, p->location, sizeof(*p->location),
-				p->n_locations, "location")) < 0)
+				p->n_mappings, "mapping")) < 0)
 		return r;
-	return 0;
+	return reader->tables ? read_tables(reader) : read_structs(reader);
 }
 
 static int read_all(struct pprof_reader *reader)

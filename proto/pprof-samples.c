@@ -2,28 +2,38 @@
  * The numbers of a sample are unpacked into buffers, which grow to the largest sample and are
  * reused.  Locations become indices at once.  Nearly all writers use the ids 1, 2, 3 ..., which
  * need only a subtraction; other ids go through the hash index of pprof-field.
+ *
+ * Many samples have the same labels, so these are looked up by their bytes, and decoded once.
  */
 
 #include "proto/pprof-samples.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "proto/gzip.h"
 #include "proto/pprof-message.h"
 #include "proto/pprof-read.h"
+#include "proto/pprof-tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+/* Labels, and the bytes from the first one to the last. */
+struct label_set { struct bytes from; struct profile_label *label; size_t n; };
+
 struct pprof_samples {
 	struct pprof_reader reader;
+	struct pprof_tables tables;
 	struct bytes at;
 	uint8_t *input, *inflated;  /* owned, or NULL */
 	size_t n_done;
 	VEC(uint32_t) locations;
 	VEC(int64_t) values;
-	VEC(struct profile_label) labels;
+	struct bytes labels;        /* of the present sample; p is NULL: none */
+	VEC(struct label_set) sets;
+	struct hashindex by_labels;
 };
 
 void pprof_samples_close(struct pprof_samples *s)
@@ -32,11 +42,13 @@ void pprof_samples_close(struct pprof_samples *s)
 		return;
 	pprof_ids_done(&s->reader);
 	arena_free(s->reader.arena);
+	VEC_FREE(&s->tables.lines);
 	free(s->input);
 	free(s->inflated);
 	VEC_FREE(&s->locations);
 	VEC_FREE(&s->values);
-	VEC_FREE(&s->labels);
+	VEC_FREE(&s->sets);
+	hashindex_done(&s->by_labels);
 	free(s);
 }
 
@@ -48,7 +60,8 @@ void pprof_samples_rewind(struct pprof_samples *s)
 
 /* input: owned by the result on success; NULL if it stays the caller's. */
 static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct pprof_samples **ret,
-		      const struct profile **ret_head, struct err *e)
+		      const struct profile **ret_head, const struct pprof_tables **ret_tables,
+		      struct err *e)
 {
 	CLEANUP_FREE uint8_t *inflated = NULL;
 	bool is_gzip = gzip_is(data, n_bytes);
@@ -67,6 +80,8 @@ static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct p
 	if (!s)
 		return err_errno(e, ENOMEM, "cannot hold the profile");
 	s->reader = (struct pprof_reader){ .start = data, .all = bytes_of(data, n_bytes), .e = e };
+	if (ret_tables)
+		s->reader.tables = &s->tables;
 	int r = pprof_read_head(&s->reader);
 	if (r < 0) {
 		pprof_samples_close(s);
@@ -80,25 +95,29 @@ static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct p
 		s->input = input;
 	*ret = s;
 	*ret_head = s->reader.p;
+	if (ret_tables)
+		*ret_tables = &s->tables;
 	return 0;
 }
 
 int pprof_samples_open(const void *data, size_t n_bytes, struct pprof_samples **ret,
-		       const struct profile **ret_head, struct err *e)
+		       const struct profile **ret_head, const struct pprof_tables **ret_tables,
+		       struct err *e)
 {
-	return open_bytes(data, n_bytes, NULL, ret, ret_head, e);
+	return open_bytes(data, n_bytes, NULL, ret, ret_head, ret_tables, e);
 }
 
 int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
-			    const struct profile **ret_head, struct err *e)
+			    const struct profile **ret_head,
+			    const struct pprof_tables **ret_tables, struct err *e)
 {
 	CLEANUP_FREE uint8_t *data = NULL;
 	size_t n = 0;
 	int r = profile_read_bytes(path, &data, &n);
 	if (r < 0)
 		return err_errno(e, -r, "cannot read '%s'", path);
-	r = n > 0 ? open_bytes(data, n, data, ret, ret_head, e)
-		     : err_set(e, EINVAL, "the file is empty");
+	r = n > 0 ? open_bytes(data, n, data, ret, ret_head, ret_tables, e)
+		  : err_set(e, EINVAL, "the file is empty");
 	if (r < 0) {
 		err_prefix(e, "cannot read '%s'", path);
 		pprof_read_hint(data, n, e);
@@ -119,15 +138,10 @@ static int unknown_location(struct pprof_samples *s, uint64_t id)
 
 static int add_location(struct pprof_samples *s, uint64_t id)
 {
-	const struct pprof_ids *ids = &s->reader.locations;
-	uint64_t index = id - 1;
-	if (ids->has_gaps) {
-		const struct profile_location *l = pprof_ids_find(ids, id);
-		index = l ? (uint64_t)(l - s->reader.p->location) : UINT64_MAX;
-	}
-	if (index >= ids->n)
+	uint32_t index = pprof_ids_index(&s->reader.locations, id);
+	if (index == UINT32_MAX)
 		return unknown_location(s, id);
-	return VEC_PUSH(&s->locations, (uint32_t)index) ? 0 : pprof_field_no_memory(&s->reader);
+	return VEC_PUSH(&s->locations, index) ? 0 : pprof_field_no_memory(&s->reader);
 }
 
 /* For ids without gaps.  A field has at most as many numbers as bytes, so one allocation
@@ -184,28 +198,77 @@ static int add_numbers(struct pprof_samples *s, const struct bytes *at, const st
 	return got;
 }
 
-static int add_label(struct pprof_samples *s, const struct bytes *at, const struct wire_field *f)
+static int decode_labels(struct pprof_samples *s, struct label_set *set)
 {
-	struct bytes body;
-	int r = pprof_field_body(&s->reader, at, f, &body);
-	if (r < 0)
-		return r;
-	if (!VEC_PUSH(&s->labels, (struct profile_label){ 0 }))
+	struct bytes b = set->from;
+	struct wire_field f;
+	int got;
+	while ((got = pprof_field_next(&s->reader, &b, &f)) > 0)
+		set->n += f.number == PPROF_SAMPLE_LABEL;
+	set->label = PPROF_NEW(&s->reader, struct profile_label, set->n);
+	if (!set->label)
 		return pprof_field_no_memory(&s->reader);
-	return pprof_message_label(&s->reader, body, &s->labels.v[s->labels.n - 1]);
+	b = set->from;
+	for (size_t i = 0; (got = pprof_field_next(&s->reader, &b, &f)) > 0;) {
+		struct bytes body;
+		if (f.number != PPROF_SAMPLE_LABEL)
+			continue;
+		int r = pprof_field_body(&s->reader, &b, &f, &body);
+		if (r == 0)
+			r = pprof_message_label(&s->reader, body, &set->label[i++]);
+		if (r < 0)
+			return r;
+	}
+	return got;
+}
+
+static bool same_bytes(const struct bytes *a, const struct bytes *b)
+{
+	size_t n = bytes_left(a);
+	return n == bytes_left(b) && memcmp(a->p, b->p, n) == 0;
+}
+
+/* The set of the labels that were noted; 0 has none. */
+static int find_labels(struct pprof_samples *s, struct pprof_sample_row *row)
+{
+	struct label_set set = { .from = s->labels };
+	row->label = NULL;
+	row->n_labels = row->label_set = 0;
+	if (!set.from.p)
+		return 0;
+	uint64_t hash = hash_bytes(set.from.p, bytes_left(&set.from));
+	uint32_t k = HASHINDEX_FIND(&s->by_labels, hash, i,
+				    same_bytes(&s->sets.v[i].from, &set.from));
+	if (k == HASHINDEX_NONE) {
+		int r = decode_labels(s, &set);
+		if (r < 0)
+			return r;
+		k = (uint32_t)s->sets.n;
+		if (!VEC_PUSH(&s->sets, set) || !hashindex_add(&s->by_labels, hash, k))
+			return pprof_field_no_memory(&s->reader);
+	}
+	row->label = s->sets.v[k].label;
+	row->n_labels = s->sets.v[k].n;
+	row->label_set = k + 1;
+	return 0;
 }
 
 static int read_sample(struct pprof_samples *s, struct bytes body)
 {
 	struct wire_field f;
 	int got;
-	s->locations.n = s->values.n = s->labels.n = 0;
-	while ((got = pprof_field_next(&s->reader, &body, &f)) > 0) {
+	s->locations.n = s->values.n = 0;
+	s->labels = (struct bytes){ 0 };
+	for (const uint8_t *at = body.p; (got = pprof_field_next(&s->reader, &body, &f)) > 0;
+	     at = body.p) {
 		int r = 0;
 		switch (f.number) {
 		case PPROF_SAMPLE_LOCATION_ID:
 		case PPROF_SAMPLE_VALUE: r = add_numbers(s, &body, &f); break;
-		case PPROF_SAMPLE_LABEL: r = add_label(s, &body, &f); break;
+		case PPROF_SAMPLE_LABEL:
+			s->labels.p = s->labels.p ? s->labels.p : at;
+			s->labels.end = body.p;
+			break;
 		}
 		if (r < 0)
 			return r;
@@ -237,9 +300,10 @@ int pprof_samples_next(struct pprof_samples *s, struct pprof_sample_row *ret)
 			return r;
 		*ret = (struct pprof_sample_row){
 			.location = s->locations.v, .n_locations = s->locations.n,
-			.value = s->values.v, .label = s->labels.v, .n_labels = s->labels.n,
+			.value = s->values.v,
 		};
-		return 1;
+		r = find_labels(s, ret);
+		return r < 0 ? r : 1;
 	}
 	return got;
 }

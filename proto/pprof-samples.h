@@ -18,24 +18,29 @@ struct err;
 struct profile;
 struct profile_label;
 struct pprof_samples;
+struct pprof_tables;
 
-/* Valid until the next pprof_samples_next. */
+/* Valid until the next pprof_samples_next, except labels. */
 struct pprof_sample_row {
 	const uint32_t *location;           /* indices into head->location, leaf first */
 	const int64_t *value;               /* head->n_sample_types of them */
-	const struct profile_label *label;  /* its strings are valid as long as the head */
+	const struct profile_label *label;  /* valid as long as the head, as are its strings */
 	size_t n_locations, n_labels;
+	uint32_t label_set;                 /* equal numbers have equal labels; 0: none */
 };
 
-/* Reads everything except samples into *ret_head; its n_samples is set, its `sample` is NULL.  data
- * and e must stay valid until pprof_samples_close, which also frees the head.  -EINVAL, -E2BIG,
+/* Reads everything except samples into *ret_head; its n_samples is set, its `sample` is NULL.  With
+ * ret_tables, its functions, locations and strings are NULL, too, and are in *ret_tables.  data and
+ * e must stay valid until pprof_samples_close, which also frees head and tables.  -EINVAL, -E2BIG,
  * -ENOMEM as for profile_read. */
 int pprof_samples_open(const void *data, size_t n_bytes, struct pprof_samples **ret,
-		       const struct profile **ret_head, struct err *e);
+		       const struct profile **ret_head, const struct pprof_tables **ret_tables,
+		       struct err *e);
 
 /* The same for a file, or anything that can be read to its end. */
 int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
-			    const struct profile **ret_head, struct err *e);
+			    const struct profile **ret_head,
+			    const struct pprof_tables **ret_tables, struct err *e);
 
 /* 1: a sample; 0: no more; -EINVAL: damaged; -ENOMEM. */
 int pprof_samples_next(struct pprof_samples *s, struct pprof_sample_row *ret);

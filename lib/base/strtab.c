@@ -97,16 +97,13 @@ uint32_t strtab_find(const struct strtab *t, const char *s, size_t n)
 	return n ? find(t, s, n, hash_bytes(s, n)) : 0;
 }
 
-void strtab_prefetch(const struct strtab *t, const char *const *s, size_t n)
+void strtab_prefetch(const struct strtab *t, const struct strtab_text *const *text, size_t n)
 {
-	uint64_t hash[STRTAB_PREFETCH_MAX];
 	uint32_t id[STRTAB_PREFETCH_MAX];
+	for (size_t i = 0; i < n; i++)
+		hashindex_prefetch(&t->index, text[i]->hash);
 	for (size_t i = 0; i < n; i++) {
-		hash[i] = hash_bytes(s[i], strlen(s[i]));
-		hashindex_prefetch(&t->index, hash[i]);
-	}
-	for (size_t i = 0; i < n; i++) {
-		id[i] = HASHINDEX_FIND(&t->index, hash[i], k, true) + 1;
+		id[i] = HASHINDEX_FIND(&t->index, text[i]->hash, k, true) + 1;
 		__builtin_prefetch(&t->str[id[i]]);
 	}
 	for (size_t i = 0; i < n; i++)
@@ -114,11 +111,10 @@ void strtab_prefetch(const struct strtab *t, const char *const *s, size_t n)
 }
 
 /* The n bytes contain no NUL. */
-static uint32_t add(struct strtab *t, const char *s, size_t n)
+static uint32_t add(struct strtab *t, const char *s, size_t n, uint64_t hash)
 {
 	if (n == 0)
 		return 0;
-	uint64_t hash = hash_bytes(s, n);
 	uint32_t id = find(t, s, n, hash);
 	if (id)
 		return id;
@@ -135,12 +131,25 @@ static uint32_t add(struct strtab *t, const char *s, size_t n)
 
 uint32_t strtab_add(struct strtab *t, const char *s, size_t n)
 {
-	return add(t, s, strnlen(s, n));
+	n = strnlen(s, n);
+	return add(t, s, n, hash_bytes(s, n));
+}
+
+struct strtab_text strtab_text_of(const char *s, size_t n)
+{
+	n = strnlen(s, n);
+	return (struct strtab_text){ s, hash_bytes(s, n), n };
+}
+
+uint32_t strtab_add_text(struct strtab *t, const struct strtab_text *text)
+{
+	return add(t, text->s, text->n, text->hash);
 }
 
 uint32_t strtab_add_cstr(struct strtab *t, const char *s)
 {
-	return add(t, s, strlen(s));
+	size_t n = strlen(s);
+	return add(t, s, n, hash_bytes(s, n));
 }
 
 const char *strtab_get(const struct strtab *t, uint32_t id)

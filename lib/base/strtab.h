@@ -33,9 +33,16 @@ uint32_t strtab_add_cstr(struct strtab *t, const char *s);
 /* Looks up without adding: 0 for an unknown string and for the empty one. */
 uint32_t strtab_find(const struct strtab *t, const char *s, size_t n);
 
+/* A string without NUL in memory of the caller, hashed once for several look-ups. */
+struct strtab_text { const char *s; uint64_t hash; size_t n; };
+
+/* The n bytes at s up to the first NUL. */
+struct strtab_text strtab_text_of(const char *s, size_t n);
+uint32_t strtab_add_text(struct strtab *t, const struct strtab_text *text);
+
 /* Starts to load what looking up these strings will read; n: at most STRTAB_PREFETCH_MAX. */
 #define STRTAB_PREFETCH_MAX 64u
-void strtab_prefetch(const struct strtab *t, const char *const *s, size_t n);
+void strtab_prefetch(const struct strtab *t, const struct strtab_text *const *text, size_t n);
 
 /* Borrowed until strtab_done. */
 const char *strtab_get(const struct strtab *t, uint32_t id);

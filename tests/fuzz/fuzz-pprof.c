@@ -8,6 +8,7 @@
 #include "proto/pprof-check.h"
 #include "proto/pprof-read.h"
 #include "proto/pprof-samples.h"
+#include "proto/pprof-tables.h"
 #include "view/table/annotate.h"
 #include "view/table/diff.h"
 #include "view/model/filter.h"
@@ -146,6 +147,48 @@ static void try_model(const uint8_t *data, size_t size, bool is_small)
 	model_free(m);
 }
 
+static void same_text(const struct pprof_tables *t, uint32_t i, const char *s)
+{
+	assert(strlen(s) == t->text[i].n && memcmp(s, t->text[i].s, t->text[i].n) == 0);
+}
+
+static void same_tables(const struct profile *p, const struct profile *head,
+			const struct pprof_tables *t)
+{
+	assert(head->n_functions == p->n_functions && head->n_locations == p->n_locations);
+	for (size_t i = 0; i < p->n_functions; i++) {
+		same_text(t, t->function[i].name, p->function[i].name);
+		same_text(t, t->function[i].system_name, p->function[i].system_name);
+		same_text(t, t->function[i].filename, p->function[i].filename);
+		assert(t->function[i].start_line == p->function[i].start_line);
+	}
+	for (size_t i = 0; i < p->n_locations; i++) {
+		const struct profile_location *want = &p->location[i];
+		const struct pprof_location_row *l = &t->location[i];
+		assert(l->address == want->address && l->is_folded == want->is_folded);
+		assert(l->n_lines == want->n_lines);
+		assert(l->mapping == (want->mapping ? (size_t)(want->mapping - p->mapping)
+						    : PPROF_NO_INDEX));
+		for (size_t k = 0; k < want->n_lines; k++) {
+			const struct profile_line *line = &want->line[k];
+			const struct pprof_line_row *row = &t->lines.v[l->first_line + k];
+			assert(row->line == line->line && row->column == line->column);
+			assert(row->function == (line->function
+				? (size_t)(line->function - p->function) : PPROF_NO_INDEX));
+		}
+	}
+}
+
+static void same_labels(const struct profile_sample *want, const struct pprof_sample_row *row)
+{
+	for (size_t i = 0; i < want->n_labels; i++) {
+		const struct profile_label *a = &want->label[i], *b = &row->label[i];
+		assert(strcmp(a->key, b->key) == 0 && strcmp(a->num_unit, b->num_unit) == 0);
+		assert(!a->str == !b->str && (!a->str || strcmp(a->str, b->str) == 0));
+		assert(a->num == b->num);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct profile *p = NULL;
@@ -161,9 +204,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(r == 0);
 	struct pprof_samples *s = NULL;
 	const struct profile *head = NULL;
+	const struct pprof_tables *tables = NULL;
 	struct pprof_sample_row row;
-	r = pprof_samples_open(data, size, &s, &head, &e);
+	r = pprof_samples_open(data, size, &s, &head, &tables, &e);
 	assert(r == 0 && head->n_samples == p->n_samples);
+	same_tables(p, head, tables);
 	while ((r = pprof_samples_next(s, &row)) > 0) {
 		const struct profile_sample *want = &p->sample[n_samples++];
 		assert(row.n_locations == want->n_locations && row.n_labels == want->n_labels);
@@ -171,6 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			assert(row.location[i] == (size_t)(want->location[i] - p->location));
 		for (size_t i = 0; i < p->n_sample_types; i++)
 			assert(row.value[i] == want->value[i]);
+		same_labels(want, &row);
 	}
 	assert(r == 0 && n_samples == p->n_samples);
 	pprof_samples_close(s);

@@ -10,26 +10,13 @@
 #include "base/err.h"
 #include "base/hashindex.h"
 #include "base/vec.h"
-#include "proto/pprof-read.h"
-#include "proto/pprof-samples.h"
+#include "view/model/model-input.h"
 #include "view/model/model-merge.h"
 #include "view/model/model.h"
 
 #include <errno.h>
 
 #define MODEL_ITEMS_MAX (UINT32_MAX - 1)
-#define MODEL_LABELS_MAX 4096u      /* of a sample */
-#define MODEL_INTERNED 64u          /* strings of a file whose ids are remembered */
-
-/* The samples of one file, decoded: one that may be left out is read before the model changes. */
-struct model_kept_row { size_t n_locations, n_labels; };
-struct model_kept {
-	VEC(uint32_t) locations;
-	VEC(int64_t) values;
-	VEC(struct profile_label) labels;
-	VEC(struct model_kept_row) rows;
-	bool is_complete;           /* else there are too many: the file is read again */
-};
 
 /* A location of a file, to be found in the model. */
 struct model_wanted { struct model_location location; uint64_t hash; uint32_t guess; };
@@ -52,24 +39,20 @@ struct model_builder {
 	VEC(uint32_t) comments;
 	struct hashindex by_mapping, by_function, by_location, by_stack, by_labels, by_sample;
 	struct hashindex by_comment;
-	struct model_kept kept;
 	VEC(struct model_wanted) wanted;  /* of the present file */
+	VEC(uint32_t) batch;              /* locations of samples that are looked up together */
 	struct err *e;
 };
 
-/* A label set as in the file; its strings are compared by address. */
-struct model_raw_set { size_t first, n; uint32_t id; };
-
 struct model_file {
 	const struct profile *head;
-	uint32_t *mapping, *function, *location;  /* in the model; MODEL_NONE if not yet used */
+	const struct pprof_tables *tables;
+	/* in the model; MODEL_NONE if not yet used */
+	uint32_t *mapping, *function, *location, *string;
 	double *ratio;  /* by sample type: from its unit to the model's */
 	bool scales;
-	struct { const char *text; uint32_t id; } interned[MODEL_INTERNED];  /* by address */
 	char window[32];  /* value of the label "window"; "": none */
-	VEC(struct profile_label) raw_labels;
-	VEC(struct model_raw_set) raw_sets;
-	struct hashindex by_raw;
+	VEC(uint32_t) label_sets;  /* by the file's numbers */
 };
 
 static inline int model_no_memory(struct model_builder *b)
@@ -103,15 +86,12 @@ static inline uint32_t model_intern(struct model_builder *b, const char *s)
 	return strtab_add_cstr(&b->m->strings, s);
 }
 
-/* The same for a string of a file: many are needed again and again. */
-static inline uint32_t model_intern_of(struct model_builder *b, struct model_file *f, const char *s)
+/* The same for string i of a file. */
+static inline uint32_t model_intern_of(struct model_builder *b, struct model_file *f, uint32_t i)
 {
-	size_t i = ((uintptr_t)s >> 3 ^ (uintptr_t)s >> 9) % MODEL_INTERNED;
-	if (f->interned[i].text != s) {
-		f->interned[i].id = model_intern(b, s);
-		f->interned[i].text = s;
-	}
-	return f->interned[i].id;
+	if (f->string[i] == MODEL_NONE)
+		f->string[i] = strtab_add_text(&b->m->strings, &f->tables->text[i]);
+	return f->string[i];
 }
 
 /* model-read.c: an empty model.  -ENOMEM with e set. */
@@ -120,18 +100,9 @@ int model_build_begin(struct model_builder *b, const struct model_merge *how, st
 /* Sets the sample types of an empty model. */
 int model_build_types(struct model_builder *b, const struct profile_value_type *type, size_t n);
 
-/* model-parts.c: makes an empty model take the same files as another one. */
-int model_build_like(struct model_builder *b, const struct model *m);
-
-/* Adds a file.  -errno with e set: the model is as before if only the file is to blame (-EINVAL,
- * -E2BIG and errors of opening it) and how->skip is set. */
-int model_build_file(struct model_builder *b, const char *path);
-
-/* The same for a file in memory. */
-int model_build_bytes(struct model_builder *b, const void *data, size_t n_bytes);
-
-/* Adds a model, which ends here, in the place of the files that it was made of. */
-int model_build_model(struct model_builder *b, struct model *m);
+/* Adds a file.  -errno with e set: the model is as before if only the file is to blame (-EINVAL and
+ * -E2BIG) and all of its samples have been read. */
+int model_build_input(struct model_builder *b, const struct model_input *in);
 
 /* Frees all but the model, which becomes *ret, or is freed as well if r is an error.  Returns r. */
 int model_build_end(struct model_builder *b, int r, struct model **ret);
@@ -143,8 +114,10 @@ int model_location_mapping(struct model_builder *b, struct model_file *f,
 int model_location_find_all(struct model_builder *b, struct model_file *f);
 int model_location_add(struct model_builder *b, struct model_file *f, uint32_t index);
 
-/* model-sample.c: adds a sample, or its values to those of an equal sample. */
+/* model-sample.c: adds up to MODEL_SAMPLES_AT_ONCE samples, or their values to those of equal
+ * samples. */
+#define MODEL_SAMPLES_AT_ONCE 32u
 int model_sample_add(struct model_builder *b, struct model_file *f,
-		     const struct pprof_sample_row *row);
+		     const struct pprof_sample_row *row, size_t n);
 
 #endif

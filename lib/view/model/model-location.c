@@ -64,7 +64,8 @@ static bool same_function(const struct model_function *x, const struct model_fun
 }
 
 static struct model_function want_function(struct model_builder *b, struct model_file *f,
-					   const struct profile_function *from, uint64_t *ret_hash)
+					   const struct pprof_function_row *from,
+					   uint64_t *ret_hash)
 {
 	struct model_function want = {
 		from->start_line, model_intern_of(b, f, from->name),
@@ -91,12 +92,11 @@ static int put_function(struct model_builder *b, const struct model_function *wa
 }
 
 static int add_function(struct model_builder *b, struct model_file *f,
-			const struct profile_function *from, uint32_t *ret)
+			uint32_t i, uint32_t *ret)
 {
-	size_t i = (size_t)(from - f->head->function);
 	if (f->function[i] == MODEL_NONE) {
 		uint64_t hash;
-		struct model_function want = want_function(b, f, from, &hash);
+		struct model_function want = want_function(b, f, &f->tables->function[i], &hash);
 		int r = put_function(b, &want, hash, &f->function[i]);
 		if (r < 0)
 			return r;
@@ -108,12 +108,12 @@ static int add_function(struct model_builder *b, struct model_file *f,
 /* The functions of a file from number `first` on. */
 static int add_functions(struct model_builder *b, struct model_file *f, size_t first, size_t n)
 {
-	const struct profile_function *from = f->head->function + first;
-	const char *name[AT_ONCE];
+	const struct pprof_function_row *from = f->tables->function + first;
+	const struct strtab_text *name[AT_ONCE];
 	struct model_function want[AT_ONCE];
 	uint64_t hash[AT_ONCE];
 	for (size_t i = 0; i < n; i++)
-		name[i] = from[i].name;
+		name[i] = &f->tables->text[from[i].name];
 	strtab_prefetch(&b->m->strings, name, n);
 	for (size_t i = 0; i < n; i++) {
 		want[i] = want_function(b, f, &from[i], &hash[i]);
@@ -132,12 +132,13 @@ static int add_functions(struct model_builder *b, struct model_file *f, size_t f
 
 /* Appends the lines of a location; the caller removes them if the location is not new. */
 static int append_lines(struct model_builder *b, struct model_file *f,
-			const struct profile_location *from)
+			const struct pprof_location_row *from)
 {
-	for (size_t i = 0; i < from->n_lines; i++) {
-		const struct profile_line *l = &from->line[i];
+	const struct pprof_line_row *l = f->tables->lines.v + from->first_line;
+	for (size_t i = 0; i < from->n_lines; i++, l++) {
 		struct model_line line = { l->line, l->column, MODEL_NONE };
-		int r = l->function ? add_function(b, f, l->function, &line.function) : 0;
+		int r = l->function != PPROF_NO_INDEX
+				? add_function(b, f, l->function, &line.function) : 0;
 		if (r < 0)
 			return r;
 		r = MODEL_MAKE_ROOM(b, &b->lines);
@@ -172,17 +173,18 @@ static bool same_location(const struct model_builder *b, const struct model_loca
 
 /* Describes a location, and appends its lines to the model's. */
 static int want_location(struct model_builder *b, struct model_file *f,
-			 const struct profile_location *from, struct model_location *want,
+			 const struct pprof_location_row *from, struct model_location *want,
 			 uint64_t *ret_hash)
 {
 	*want = (struct model_location){ .address = from->address, .mapping = MODEL_NONE,
 					 .is_folded = from->is_folded };
-	if (from->mapping) {
-		int r = model_location_mapping(b, f, from->mapping, &want->mapping);
+	if (from->mapping != PPROF_NO_INDEX) {
+		const struct profile_mapping *mapping = &f->head->mapping[from->mapping];
+		int r = model_location_mapping(b, f, mapping, &want->mapping);
 		if (r < 0)
 			return r;
 		want->address += b->mappings.v[want->mapping].memory_start -
-				 from->mapping->memory_start;
+				 mapping->memory_start;
 	}
 	size_t n_before = b->lines.n;
 	int r = append_lines(b, f, from);
@@ -211,7 +213,7 @@ int model_location_add(struct model_builder *b, struct model_file *f, uint32_t i
 	struct model_location want;
 	uint64_t hash;
 	size_t n_before = b->lines.n;
-	int r = want_location(b, f, &f->head->location[index], &want, &hash);
+	int r = want_location(b, f, &f->tables->location[index], &want, &hash);
 	if (r < 0)
 		return r;
 	uint32_t k = find_location(b, &want, hash);
@@ -258,7 +260,7 @@ int model_location_find_all(struct model_builder *b, struct model_file *f)
 		r = model_no_memory(b);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct model_wanted *w = &b->wanted.v[b->wanted.n++];
-		r = want_location(b, f, &f->head->location[i], &w->location, &w->hash);
+		r = want_location(b, f, &f->tables->location[i], &w->location, &w->hash);
 		if (r == 0)
 			hashindex_prefetch(&b->by_location, w->hash);
 	}

@@ -1,6 +1,7 @@
 /*
- * Each thread merges a part of the files that follow one another.  The models of the parts are then
- * merged in their order, so items are in the order in which one thread would have met them.
+ * Each thread takes the next file and reads it (model-input.c); the files are added to the one
+ * model in their order, each by the thread that has read it.  So threads need memory only for the
+ * file at hand, and what they write does not depend on their number.
  */
 
 #include "view/model/model-merge.h"
@@ -9,26 +10,26 @@
 #include "view/model/model-build.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+
+/* The files that are being read have at most this size in all, or there is only one.  Some eight
+ * times as much memory is needed for compressed ones. */
+#define READ_BYTES_MAX ((uint64_t)1 << 20)
 
 struct merge {
 	const char *const *path;
+	size_t n_paths;
 	const struct model_merge *how;
-	pthread_mutex_t skip_lock;
-	atomic_bool has_failed;
-	uint64_t part_bytes_max;        /* 0: no limit */
-};
-
-struct part {
-	struct merge *all;
-	size_t first, n;                /* of the paths */
-	struct model_builder builder;
-	struct err e;
+	struct model_builder builder;   /* of the thread whose file is number n_added */
+	pthread_mutex_t lock;           /* of the following */
+	pthread_cond_t *turn;           /* by the file's number modulo n_threads */
+	uint32_t n_threads;
+	size_t n_taken, n_added;        /* files */
+	uint64_t n_bytes;               /* of the files between these */
 	int r;
-	pthread_t thread;
-	bool has_thread;
+	struct err *e;                  /* of the file for which r is an error */
 };
 
 #define ARRAY_BYTES(a) ((a)->cap * sizeof(*(a)->v))
@@ -45,12 +46,13 @@ static uint64_t held_bytes(const struct model_builder *b)
 	       INDEX_BYTES(&b->by_stack) + INDEX_BYTES(&b->by_labels) + INDEX_BYTES(&b->by_sample);
 }
 
-static int check_bytes(struct model_builder *b, uint64_t limit)
+static int check_bytes(const struct model_builder *b)
 {
+	uint64_t limit = b->how->n_bytes_max;
 	if (!limit || held_bytes(b) <= limit)
 		return 0;
 	int r = err_set(b->e, E2BIG, "the merged profile needs more than %llu MiB of memory",
-			(unsigned long long)(b->how->n_bytes_max >> 20));
+			(unsigned long long)(limit >> 20));
 	err_hint(b->e, "--drop-label takes labels away that make samples differ, such as pid and "
 		 "tid; --max-memory raises the limit");
 	return r;
@@ -61,112 +63,128 @@ static bool is_to_blame(int r)
 	return r != -ENOMEM;
 }
 
-static void skip(struct merge *x, size_t index, const struct err *why)
+/* Adds file i, whose reading has returned r. */
+static int add_input(struct merge *x, size_t i, const struct model_input *in, int r, struct err *e)
 {
-	pthread_mutex_lock(&x->skip_lock);
-	x->how->skip(x->how->ctx, index, why);
-	pthread_mutex_unlock(&x->skip_lock);
-}
-
-static int add_one(struct part *p, size_t index)
-{
-	struct merge *x = p->all;
-	struct model_builder *b = &p->builder;
+	struct model_builder *b = &x->builder;
+	b->e = e;
 	if (x->how->numbers_runs)
-		snprintf(b->run, sizeof(b->run), "%zu", index + 1);
-	int r = model_build_file(b, x->path[index]);
+		snprintf(b->run, sizeof(b->run), "%zu", i + 1);
+	if (r >= 0) {
+		r = model_build_input(b, in);
+		if (r < 0)
+			err_prefix(e, "cannot read '%s'", x->path[i]);
+	}
 	if (r < 0 && x->how->skip && is_to_blame(r)) {
-		skip(x, index, &p->e);
-		p->e = (struct err){ 0 };
+		x->how->skip(x->how->ctx, i, e);
 		return 0;
 	}
-	return r < 0 ? r : check_bytes(b, x->part_bytes_max);
+	return r < 0 ? r : check_bytes(b);
 }
 
-static void *run_part(void *ctx)
+static uint64_t file_bytes(const char *path)
 {
-	struct part *p = ctx;
-	for (size_t i = 0; p->r >= 0 && i < p->n && !atomic_load(&p->all->has_failed); i++)
-		p->r = add_one(p, p->first + i);
-	if (p->r < 0)
-		atomic_store(&p->all->has_failed, true);
-	return NULL;
+	struct stat st;
+	return stat(path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* The first file that can be read says which sample types the others must have. */
-static size_t add_first(struct part *p, size_t n_paths)
+static bool is_turn(const struct merge *x, size_t i)
 {
-	size_t i = 0;
-	while (p->r >= 0 && i < n_paths && p->builder.m->n_files == 0)
-		p->r = add_one(p, i++);
+	return x->n_added == i || x->r < 0;
+}
+
+static void wait_for_turn(struct merge *x, size_t i)
+{
+	while (!is_turn(x, i))
+		pthread_cond_wait(&x->turn[i % x->n_threads], &x->lock);
+}
+
+/* The number of the next file; n_paths: there is none. */
+static size_t take_file(struct merge *x, uint64_t *ret_bytes)
+{
+	pthread_mutex_lock(&x->lock);
+	size_t i = x->r < 0 ? x->n_paths : x->n_taken;
+	if (i < x->n_paths) {
+		x->n_taken++;
+		*ret_bytes = x->n_threads > 1 ? file_bytes(x->path[i]) : 0;
+		x->n_bytes += *ret_bytes;
+		if (x->n_bytes > READ_BYTES_MAX)
+			wait_for_turn(x, i);
+	}
+	pthread_mutex_unlock(&x->lock);
 	return i;
 }
 
-/* Adds the models of the other parts to the first one's.  All but the first end here. */
-static int join_parts(struct merge *x, struct part *part, uint32_t n, struct err *e)
+/* Ends the turn of file i. */
+static void end_turn(struct merge *x, size_t i, uint64_t n_bytes, int r, const struct err *e)
 {
-	int r = part[0].r;
-	if (r < 0)
-		*e = part[0].e;
-	for (uint32_t i = 1; i < n; i++) {
-		struct model *m = NULL;
-		int its = model_build_end(&part[i].builder, part[i].r, &m);
-		if (r >= 0 && its < 0) {
-			r = its;
-			*e = part[i].e;
-		}
-		if (r >= 0 && m->n_files) {
-			part[0].builder.e = e;
-			part[0].builder.run[0] = 0;
-			r = model_build_model(&part[0].builder, TAKE_PTR(m));
-			if (r >= 0)
-				r = check_bytes(&part[0].builder, x->how->n_bytes_max);
-		}
-		model_free(m);
+	pthread_mutex_lock(&x->lock);
+	x->n_bytes -= n_bytes;
+	x->n_added = i + 1;
+	if (r < 0) {
+		x->r = r;
+		*x->e = *e;
 	}
-	return r;
+	for (uint32_t k = 0; r < 0 && k < x->n_threads; k++)
+		pthread_cond_signal(&x->turn[k]);
+	pthread_cond_signal(&x->turn[(i + 1) % x->n_threads]);
+	pthread_mutex_unlock(&x->lock);
 }
 
-static void run_parts(struct merge *x, struct part *part, size_t n_paths, uint32_t n)
+static void *run_thread(void *ctx)
 {
-	size_t first = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		struct part *p = &part[i];
-		p->all = x;
-		p->r = model_build_begin(&p->builder, x->how, &p->e);
-		if (i == 0)
-			first = add_first(p, n_paths);
-		else if (p->r >= 0 && part[0].r >= 0)
-			p->r = model_build_like(&p->builder, part[0].builder.m);
-		p->first = first + (n_paths - first) * i / n;
-		p->n = first + (n_paths - first) * (i + 1) / n - p->first;
-		if (i > 0)
-			p->has_thread = pthread_create(&p->thread, NULL, run_part, p) == 0;
+	struct merge *x = ctx;
+	struct model_input in = { 0 };
+	uint64_t n_bytes = 0;
+	for (size_t i; (i = take_file(x, &n_bytes)) < x->n_paths;) {
+		struct err e = { 0 };
+		int r = model_input_file(&in, x->path[i], x->how->skip != NULL, &e);
+		pthread_mutex_lock(&x->lock);
+		wait_for_turn(x, i);
+		bool is_over = x->r < 0;
+		pthread_mutex_unlock(&x->lock);
+		if (!is_over) {
+			r = add_input(x, i, &in, r, &e);
+			end_turn(x, i, n_bytes, r, &e);
+		}
+		model_input_close(&in);
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		if (part[i].has_thread)
-			pthread_join(part[i].thread, NULL);
-		else
-			run_part(&part[i]);
-	}
+	model_input_done(&in);
+	return NULL;
+}
+
+static void run_threads(struct merge *x, pthread_t *thread)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < x->n_threads; i++)
+		pthread_cond_init(&x->turn[i], NULL);
+	while (n + 1 < x->n_threads && pthread_create(&thread[n], NULL, run_thread, x) == 0)
+		n++;
+	run_thread(x);
+	for (uint32_t i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	for (uint32_t i = 0; i < x->n_threads; i++)
+		pthread_cond_destroy(&x->turn[i]);
 }
 
 int model_merge_files(const char *const *path, size_t n_paths, const struct model_merge *how,
 		      struct model **ret, struct err *e)
 {
-	struct merge x = { .path = path, .how = how, .skip_lock = PTHREAD_MUTEX_INITIALIZER };
-	uint32_t n = how->n_threads ? how->n_threads : 1;
-	if (n > n_paths)
-		n = n_paths ? (uint32_t)n_paths : 1;
-	x.part_bytes_max = how->n_bytes_max / n;
-	struct part *part = calloc(n, sizeof(*part));
-	if (!part)
+	struct err own = { 0 };
+	struct merge x = { .path = path, .n_paths = n_paths, .how = how, .n_threads = 1,
+			   .lock = PTHREAD_MUTEX_INITIALIZER, .e = e ? e : &own };
+	if (how->n_threads > 1 && n_paths > 1)
+		x.n_threads = how->n_threads < n_paths ? how->n_threads : (uint32_t)n_paths;
+	CLEANUP_FREE pthread_t *thread = calloc(x.n_threads, sizeof(*thread));
+	CLEANUP_FREE pthread_cond_t *turn = calloc(x.n_threads, sizeof(*turn));
+	if (!thread || !turn)
 		return err_errno(e, ENOMEM, "cannot hold the profile");
-	run_parts(&x, part, n_paths, n);
-	int r = join_parts(&x, part, n, e);
-	r = model_build_end(&part[0].builder, r, ret);
-	free(part);
-	return r;
+	x.turn = turn;
+	x.r = model_build_begin(&x.builder, how, x.e);
+	if (x.r >= 0)
+		run_threads(&x, thread);
+	x.builder.e = x.e;
+	return model_build_end(&x.builder, x.r, ret);
 }
 
 int model_add_comment(struct model *m, const char *text, struct err *e)

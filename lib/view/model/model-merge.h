@@ -25,15 +25,15 @@ struct model_merge {
 	size_t n_comments_max;  /* further ones are left out; 0: too many are an error */
 	uint32_t n_threads;     /* 0: one */
 	/* Called for a file that is left out because it cannot be read, is damaged, or has other
-	 * sample types; from any thread, but never twice at a time.  NULL: that is an error. */
+	 * sample types; from any thread, in the order of the files.  NULL: that is an error. */
 	void (*skip)(void *ctx, size_t index, const struct err *why);
 	void *ctx;
 };
 
 /*
- * Merges as model_read_files does; with all numbers of threads the result is the same.  Each thread
- * has tables of its own for its part of the files, and the last step merges these.  -E2BIG: the
- * tables exceed n_bytes_max.
+ * Merges as model_read_files does; with all numbers of threads the result is the same.  Threads
+ * read files, and add them one after the other, so more of them need hardly more memory.  -E2BIG:
+ * the tables exceed n_bytes_max.
  */
 int model_merge_files(const char *const *path, size_t n_paths, const struct model_merge *how,
 		      struct model **ret, struct err *e);

@@ -15,7 +15,6 @@
 #include <time.h>
 
 #define COMMENTS_MAX 100000
-#define KEPT_MAX ((size_t)1 << 18)   /* items of decoded samples: a few MiB */
 
 /* ---- one file ------------------------------------------------------------- */
 
@@ -143,33 +142,39 @@ static uint32_t *new_index_map(size_t n)
 	return map;
 }
 
-static int add_kept(struct model_builder *b, struct model_file *f)
+static int add_kept(struct model_builder *b, struct model_file *f, const struct model_input *in)
 {
-	const struct model_kept *k = &b->kept;
-	size_t location = 0, label = 0;
-	for (size_t i = 0; i < k->rows.n; i++) {
-		struct pprof_sample_row row = {
-			.location = k->locations.v + location, .label = k->labels.v + label,
-			.value = k->values.v + i * f->head->n_sample_types,
-			.n_locations = k->rows.v[i].n_locations, .n_labels = k->rows.v[i].n_labels,
-		};
-		int r = model_sample_add(b, f, &row);
+	struct pprof_sample_row row[MODEL_SAMPLES_AT_ONCE];
+	const uint32_t *location = in->locations.v;
+	const int64_t *value = in->values.v;
+	for (size_t i = 0, n; i < in->rows.n; i += n) {
+		n = in->rows.n - i < MODEL_SAMPLES_AT_ONCE ? in->rows.n - i : MODEL_SAMPLES_AT_ONCE;
+		for (size_t k = 0; k < n; k++) {
+			const struct model_row *from = &in->rows.v[i + k];
+			row[k] = (struct pprof_sample_row){
+				.location = location, .value = value, .label = from->label,
+				.n_locations = from->n_locations, .n_labels = from->n_labels,
+				.label_set = from->label_set,
+			};
+			location += from->n_locations;
+			value += f->head->n_sample_types;
+		}
+		int r = model_sample_add(b, f, row, n);
 		if (r < 0)
 			return r;
-		location += row.n_locations;
-		label += row.n_labels;
 	}
 	return 0;
 }
 
-static int add_samples(struct model_builder *b, struct model_file *f, struct pprof_samples *s)
+static int add_samples(struct model_builder *b, struct model_file *f, const struct model_input *in)
 {
 	const struct profile *p = f->head;
 	struct model *m = b->m;
 	f->mapping = new_index_map(p->n_mappings);
 	f->function = new_index_map(p->n_functions);
 	f->location = new_index_map(p->n_locations);
-	if (!f->mapping || !f->function || !f->location)
+	f->string = new_index_map(p->n_strings);
+	if (!f->mapping || !f->function || !f->location || !f->string)
 		return model_no_memory(b);
 	int r = match_header(b, f);
 	if (r < 0)
@@ -192,59 +197,12 @@ static int add_samples(struct model_builder *b, struct model_file *f, struct ppr
 	r = model_location_find_all(b, f);
 	if (r < 0)
 		return r;
-	if (b->kept.is_complete)
-		return add_kept(b, f);
+	if (in->is_complete)
+		return add_kept(b, f, in);
 	struct pprof_sample_row row;
-	while ((r = pprof_samples_next(s, &row)) > 0)
-		if ((r = model_sample_add(b, f, &row)) < 0)
+	while ((r = pprof_samples_next(in->samples, &row)) > 0)
+		if ((r = model_sample_add(b, f, &row, 1)) < 0)
 			break;
-	return r;
-}
-
-/* Appends n items of any array.  False if out of memory. */
-#define APPEND(array, items, n_items) \
-	(VEC_RESERVE(array, n_items) && \
-	 (memcpy((array)->v + (array)->n, items, (n_items) * sizeof(*(array)->v)), \
-	  (array)->n += (n_items), true))
-
-static int keep_row(struct model_builder *b, const struct pprof_sample_row *row, size_t n_values)
-{
-	struct model_kept *k = &b->kept;
-	struct model_kept_row one = { row->n_locations, row->n_labels };
-	if (k->locations.n + k->labels.n + k->rows.n > KEPT_MAX)
-		k->is_complete = false;
-	if (!k->is_complete)
-		return 0;
-	if ((row->n_locations && !APPEND(&k->locations, row->location, row->n_locations)) ||
-	    (row->n_labels && !APPEND(&k->labels, row->label, row->n_labels)) ||
-	    (n_values && !APPEND(&k->values, row->value, n_values)) || !VEC_PUSH(&k->rows, one))
-		return model_no_memory(b);
-	return 0;
-}
-
-/* All samples of a file that may be left out are read before the model changes.  A small file's are
- * kept, so that they are decoded once. */
-static int check_samples(struct model_builder *b, struct pprof_samples *s, size_t n_values)
-{
-	struct model_kept *k = &b->kept;
-	struct pprof_sample_row row;
-	int r = 0;
-	k->is_complete = b->how->skip != NULL;
-	k->locations.n = k->values.n = k->labels.n = k->rows.n = 0;
-	if (!b->how->skip)
-		return 0;
-	if (!VEC_RESERVE(&k->locations, 1) || !VEC_RESERVE(&k->values, 1) ||
-	    !VEC_RESERVE(&k->labels, 1))
-		return model_no_memory(b);
-	while ((r = pprof_samples_next(s, &row)) > 0) {
-		if (row.n_labels > MODEL_LABELS_MAX)
-			return err_set(b->e, E2BIG, "a sample with more than %u labels",
-				       MODEL_LABELS_MAX);
-		r = keep_row(b, &row, n_values);
-		if (r < 0)
-			return r;
-	}
-	pprof_samples_rewind(s);
 	return r;
 }
 
@@ -264,21 +222,17 @@ static void set_window(const struct model_builder *b, struct model_file *f)
 		snprintf(f->window + n, sizeof(f->window) - n, "Z");
 }
 
-static int add_file(struct model_builder *b, struct pprof_samples *s, const struct profile *head)
+int model_build_input(struct model_builder *b, const struct model_input *in)
 {
-	struct model_file f = { .head = head };
+	struct model_file f = { .head = in->head, .tables = in->tables };
 	set_window(b, &f);
-	int r = check_samples(b, s, head->n_sample_types);
-	if (r >= 0)
-		r = add_samples(b, &f, s);
+	int r = add_samples(b, &f, in);
 	free(f.mapping);
 	free(f.function);
 	free(f.location);
+	free(f.string);
 	free(f.ratio);
-	VEC_FREE(&f.raw_labels);
-	VEC_FREE(&f.raw_sets);
-	hashindex_done(&f.by_raw);
-	pprof_samples_close(s);
+	VEC_FREE(&f.label_sets);
 	return r;
 }
 
@@ -325,11 +279,8 @@ int model_build_end(struct model_builder *b, int r, struct model **ret)
 	hashindex_done(&b->by_labels);
 	hashindex_done(&b->by_sample);
 	hashindex_done(&b->by_comment);
-	VEC_FREE(&b->kept.locations);
-	VEC_FREE(&b->kept.values);
-	VEC_FREE(&b->kept.labels);
-	VEC_FREE(&b->kept.rows);
 	VEC_FREE(&b->wanted);
+	VEC_FREE(&b->batch);
 	if (r < 0)
 		model_free(b->m);
 	else
@@ -337,35 +288,18 @@ int model_build_end(struct model_builder *b, int r, struct model **ret)
 	return r;
 }
 
-int model_build_bytes(struct model_builder *b, const void *data, size_t n_bytes)
-{
-	struct pprof_samples *s = NULL;
-	const struct profile *head = NULL;
-	int r = pprof_samples_open(data, n_bytes, &s, &head, b->e);
-	return r < 0 ? r : add_file(b, s, head);
-}
-
-int model_build_file(struct model_builder *b, const char *path)
-{
-	struct pprof_samples *s = NULL;
-	const struct profile *head = NULL;
-	const char *name = strcmp(path, "-") == 0 ? "/dev/stdin" : path;
-	int r = pprof_samples_open_file(name, &s, &head, b->e);
-	if (r < 0)
-		return r;
-	r = add_file(b, s, head);
-	if (r < 0)
-		err_prefix(b->e, "cannot read '%s'", path);
-	return r;
-}
-
 int model_read_parts(const struct model_part *part, size_t n_parts, struct model **ret,
 		     struct err *e)
 {
 	struct model_builder b;
+	struct model_input in = { 0 };
 	int r = model_build_begin(&b, &(struct model_merge){ 0 }, e);
-	for (size_t i = 0; r >= 0 && i < n_parts; i++)
-		r = model_build_bytes(&b, part[i].data, part[i].n_bytes);
+	for (size_t i = 0; r >= 0 && i < n_parts; i++) {
+		r = model_input_bytes(&in, part[i].data, part[i].n_bytes, false, e);
+		if (r >= 0)
+			r = model_build_input(&b, &in);
+	}
+	model_input_done(&in);
 	return model_build_end(&b, r, ret);
 }
 
@@ -377,8 +311,13 @@ int model_read(const void *data, size_t n_bytes, struct model **ret, struct err 
 int model_read_files(const char *const *path, size_t n_paths, struct model **ret, struct err *e)
 {
 	struct model_builder b;
+	struct model_input in = { 0 };
 	int r = model_build_begin(&b, &(struct model_merge){ 0 }, e);
-	for (size_t i = 0; r >= 0 && i < n_paths; i++)
-		r = model_build_file(&b, path[i]);
+	for (size_t i = 0; r >= 0 && i < n_paths; i++) {
+		r = model_input_file(&in, path[i], false, e);
+		if (r >= 0 && (r = model_build_input(&b, &in)) < 0)
+			err_prefix(e, "cannot read '%s'", path[i]);
+	}
+	model_input_done(&in);
 	return model_build_end(&b, r, ret);
 }

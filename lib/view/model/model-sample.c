@@ -1,6 +1,6 @@
 /*
- * Stacks, label sets and samples.  The cost of a sample is three hashes: of its stack, of its
- * labels' pointers and of the pair.
+ * Stacks, label sets and samples.  The cost of a sample is two hashes: of its stack, and of the
+ * pair of stack and labels.  Samples are looked up together, in passes as in model-location.c.
  */
 
 #include "view/model/model-build.h"
@@ -9,6 +9,14 @@
 
 #include <string.h>
 
+/* A sample on its way into the model. */
+struct wanted {
+	const struct pprof_sample_row *row;
+	size_t first;                   /* of its locations, in b->batch */
+	uint64_t hash;                  /* of the stack, then of the sample */
+	struct model_sample sample;
+};
+
 static bool same_stack(const struct model_builder *b, const struct model_stack *x,
 		       const uint32_t *location, size_t n)
 {
@@ -16,17 +24,17 @@ static bool same_stack(const struct model_builder *b, const struct model_stack *
 					      n * sizeof(*location)) == 0);
 }
 
-static int add_stack(struct model_builder *b, struct model_file *f,
-		     const struct pprof_sample_row *row, uint32_t *ret)
+/* Translates the locations of a stack, and begins to look it up. */
+static int want_stack(struct model_builder *b, struct model_file *f, struct wanted *w)
 {
-	if (row->n_locations > MODEL_ITEMS_MAX)
+	size_t n = w->row->n_locations;
+	if (n > MODEL_ITEMS_MAX)
 		return err_set(b->e, E2BIG, "a stack of more than 2^32 frames");
-	if (!VEC_RESERVE(&b->stack_locations, row->n_locations + 1))
+	if (!VEC_RESERVE(&b->batch, n + 1))
 		return model_no_memory(b);
-	size_t first = b->stack_locations.n, n = row->n_locations;
-	uint32_t *out = b->stack_locations.v + first;
+	uint32_t *out = b->batch.v + b->batch.n;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t l = row->location[i];
+		uint32_t l = w->row->location[i];
 		if (f->location[l] == MODEL_NONE) {
 			int r = model_location_add(b, f, l);
 			if (r < 0)
@@ -34,19 +42,43 @@ static int add_stack(struct model_builder *b, struct model_file *f,
 		}
 		out[i] = f->location[l];
 	}
-	uint64_t hash = hash_bytes(n > 0 ? (const void *)out : "", n * sizeof(*out));
-	uint32_t k = HASHINDEX_FIND(&b->by_stack, hash, i,
-				    same_stack(b, &b->stacks.v[i], out, n));
-	if (k == HASHINDEX_NONE) {
-		k = (uint32_t)b->stacks.n;
-		int r = MODEL_ADD(b, &b->stacks, &b->by_stack, hash,
-				  (struct model_stack){ first, (uint32_t)n });
-		if (r < 0)
-			return r;
-		b->stack_locations.n += n;
-	}
-	*ret = k;
+	w->first = b->batch.n;
+	w->hash = hash_bytes(out, n * sizeof(*out));
+	b->batch.n += n;
+	hashindex_prefetch(&b->by_stack, w->hash);
 	return 0;
+}
+
+/* Loads the stacks that are probably equal. */
+static void guess_stacks(const struct model_builder *b, const struct wanted *w, size_t n)
+{
+	uint32_t guess[MODEL_SAMPLES_AT_ONCE];
+	for (size_t i = 0; i < n; i++) {
+		guess[i] = HASHINDEX_FIND(&b->by_stack, w[i].hash, k, true);
+		if (guess[i] != HASHINDEX_NONE)
+			__builtin_prefetch(&b->stacks.v[guess[i]]);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (guess[i] != HASHINDEX_NONE)
+			__builtin_prefetch(b->stack_locations.v + b->stacks.v[guess[i]].first);
+}
+
+static int put_stack(struct model_builder *b, struct wanted *w)
+{
+	size_t n = w->row->n_locations, first = b->stack_locations.n;
+	const uint32_t *from = b->batch.v + w->first;
+	uint32_t k = HASHINDEX_FIND(&b->by_stack, w->hash, i,
+				    same_stack(b, &b->stacks.v[i], from, n));
+	w->sample.stack = k;
+	if (k != HASHINDEX_NONE)
+		return 0;
+	w->sample.stack = (uint32_t)b->stacks.n;
+	if (!VEC_RESERVE(&b->stack_locations, n + 1))
+		return model_no_memory(b);
+	memcpy(b->stack_locations.v + first, from, n * sizeof(*from));
+	b->stack_locations.n += n;
+	return MODEL_ADD(b, &b->stacks, &b->by_stack, w->hash,
+			 (struct model_stack){ first, (uint32_t)n });
 }
 
 static bool label_before(const struct model_builder *b, const struct model_label *x,
@@ -162,41 +194,20 @@ static int add_label_set(struct model_builder *b, const struct model_file *f,
 	return 0;
 }
 
-static bool same_raw(const struct model_file *f, const struct model_raw_set *set,
-		     const struct pprof_sample_row *row, size_t n_bytes)
-{
-	return set->n == row->n_labels &&
-	       (n_bytes == 0 || memcmp(f->raw_labels.v + set->first, row->label, n_bytes) == 0);
-}
-
-/* Compares the strings of one file by address first, which suffices for most samples. */
+/* Compares labels with those of the model once for each set of the file. */
 static int find_labels(struct model_builder *b, struct model_file *f,
 		       const struct pprof_sample_row *row, uint32_t *ret)
 {
-	size_t n_bytes = row->n_labels * sizeof(*row->label);
 	*ret = 0;
 	if (row->n_labels == 0 && !*f->window && !*b->run)
 		return 0;
-	uint64_t hash = hash_bytes(row->n_labels ? (const void *)row->label : "", n_bytes);
-	uint32_t k = HASHINDEX_FIND(&f->by_raw, hash, i,
-				    same_raw(f, &f->raw_sets.v[i], row, n_bytes));
-	if (k != HASHINDEX_NONE) {
-		*ret = f->raw_sets.v[k].id;
-		return 0;
-	}
-	int r = add_label_set(b, f, row->label, row->n_labels, ret);
-	if (r < 0)
-		return r;
-	if (!VEC_RESERVE(&f->raw_labels, row->n_labels))
-		return model_no_memory(b);
-	r = MODEL_ADD(b, &f->raw_sets, &f->by_raw, hash,
-		      (struct model_raw_set){ f->raw_labels.n, row->n_labels, *ret });
-	if (r < 0)
-		return r;
-	if (n_bytes)
-		memcpy(f->raw_labels.v + f->raw_labels.n, row->label, n_bytes);
-	f->raw_labels.n += row->n_labels;
-	return 0;
+	while (f->label_sets.n <= row->label_set)
+		if (!VEC_PUSH(&f->label_sets, MODEL_NONE))
+			return model_no_memory(b);
+	uint32_t *known = &f->label_sets.v[row->label_set];
+	int r = *known == MODEL_NONE ? add_label_set(b, f, row->label, row->n_labels, known) : 0;
+	*ret = *known;
+	return r;
 }
 
 static int64_t scaled(const struct model_file *f, size_t type, int64_t value)
@@ -207,38 +218,72 @@ static int64_t scaled(const struct model_file *f, size_t type, int64_t value)
 	return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (int64_t)v;
 }
 
-int model_sample_add(struct model_builder *b, struct model_file *f,
-		     const struct pprof_sample_row *row)
+static bool is_zero(const struct model_file *f, const int64_t *value)
+{
+	for (size_t i = 0; i < f->head->n_sample_types; i++)
+		if (scaled(f, i, value[i]) != 0)
+			return false;
+	return true;
+}
+
+static int put_sample(struct model_builder *b, const struct model_file *f, const struct wanted *w)
 {
 	size_t n_types = b->m->n_types;
-	bool zero = true;
-	for (size_t i = 0; i < n_types; i++)
-		zero = zero && scaled(f, i, row->value[i]) == 0;
-	if (zero)
-		return 0;
-	struct model_sample want = { 0 };
-	int r = add_stack(b, f, row, &want.stack);
-	if (r < 0)
-		return r;
-	r = find_labels(b, f, row, &want.labels);
-	if (r < 0)
-		return r;
-	uint64_t hash = hash_u64((uint64_t)want.stack << 32 | want.labels);
-	uint32_t k = HASHINDEX_FIND(&b->by_sample, hash, i,
-				    b->samples.v[i].stack == want.stack &&
-				    b->samples.v[i].labels == want.labels);
+	const int64_t *from = w->row->value;
+	uint32_t k = HASHINDEX_FIND(&b->by_sample, w->hash, i,
+				    b->samples.v[i].stack == w->sample.stack &&
+				    b->samples.v[i].labels == w->sample.labels);
 	if (k != HASHINDEX_NONE) {
 		int64_t *value = b->values.v + (size_t)k * n_types;
 		for (size_t i = 0; i < n_types; i++)
-			value[i] = model_add(value[i], scaled(f, i, row->value[i]));
+			value[i] = model_add(value[i], scaled(f, i, from[i]));
 		return 0;
 	}
 	if (!VEC_RESERVE(&b->values, n_types))
 		return model_no_memory(b);
-	r = MODEL_ADD(b, &b->samples, &b->by_sample, hash, want);
+	int r = MODEL_ADD(b, &b->samples, &b->by_sample, w->hash, w->sample);
+	for (size_t i = 0; i < n_types && r == 0; i++)
+		b->values.v[b->values.n++] = scaled(f, i, from[i]);
+	return r;
+}
+
+static void guess_samples(const struct model_builder *b, const struct wanted *w, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t guess = HASHINDEX_FIND(&b->by_sample, w[i].hash, k, true);
+		if (guess == HASHINDEX_NONE)
+			continue;
+		__builtin_prefetch(&b->samples.v[guess]);
+		__builtin_prefetch(&b->values.v[(size_t)guess * b->m->n_types]);
+	}
+}
+
+int model_sample_add(struct model_builder *b, struct model_file *f,
+		     const struct pprof_sample_row *row, size_t n)
+{
+	struct wanted w[MODEL_SAMPLES_AT_ONCE];
+	size_t k = 0;
+	int r = 0;
+	b->batch.n = 0;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (is_zero(f, row[i].value))
+			continue;
+		w[k].row = &row[i];
+		r = want_stack(b, f, &w[k++]);
+	}
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n_types; i++)
-		b->values.v[b->values.n++] = scaled(f, i, row->value[i]);
-	return 0;
+	guess_stacks(b, w, k);
+	for (size_t i = 0; i < k && r == 0; i++) {
+		r = put_stack(b, &w[i]);
+		if (r == 0)
+			r = find_labels(b, f, w[i].row, &w[i].sample.labels);
+		w[i].hash = hash_u64((uint64_t)w[i].sample.stack << 32 | w[i].sample.labels);
+		hashindex_prefetch(&b->by_sample, w[i].hash);
+	}
+	if (r == 0)
+		guess_samples(b, w, k);
+	for (size_t i = 0; i < k && r == 0; i++)
+		r = put_sample(b, f, &w[i]);
+	return r;
 }

@@ -141,6 +141,34 @@ static void raw_add(struct pprof *p)
 	VEC_FREE(&raw.bytes);
 }
 
+/* A file of more than a MiB, which threads read only when it is its turn. */
+static void add_large(uint64_t seed)
+{
+	struct pprof *p = raw_begin();
+	int64_t value[] = { 1, 1 };
+	for (int i = 0; i < 130000; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		uint64_t id = pprof_location(p, 0, seed, NULL, 0, false);
+		if (i % 1000 == 0)
+			pprof_sample(p, &id, 1, value, 2, NULL, 0);
+	}
+	raw_add(p);
+}
+
+static void test_large(void)
+{
+	for (uint64_t i = 0; i < 4; i++) {
+		add_large(i);
+		ADD("samples/count cpu/nanoseconds", "5,7 main ; tid=1");
+	}
+	struct model *one = merged(&(struct model_merge){ 0 }, "large files, one thread");
+	struct model *many = merged(&(struct model_merge){ .n_threads = 8 }, "and eight");
+	tap_ok(same_profile(one, many), "the same profile");
+	model_free(one);
+	model_free(many);
+	remove_files();
+}
+
 /* The last of its samples refers to a location that does not exist. */
 static void add_damaged(void)
 {
@@ -295,6 +323,7 @@ static void test_limits(void)
 int main(void)
 {
 	test_threads();
+	test_large();
 	test_skip();
 	test_labels();
 	test_runs();
