@@ -17,6 +17,8 @@
 /* The files that are being read have at most this size in all, or there is only one.  Some eight
  * times as much memory is needed for compressed ones. */
 #define READ_BYTES_MAX ((uint64_t)1 << 20)
+/* Adding a file takes a quarter of the time, so more threads would only wait. */
+#define THREADS_USED_MAX 16u
 
 struct merge {
 	const char *const *path;
@@ -173,8 +175,10 @@ int model_merge_files(const char *const *path, size_t n_paths, const struct mode
 	struct err own = { 0 };
 	struct merge x = { .path = path, .n_paths = n_paths, .how = how, .n_threads = 1,
 			   .lock = PTHREAD_MUTEX_INITIALIZER, .e = e ? e : &own };
-	if (how->n_threads > 1 && n_paths > 1)
-		x.n_threads = how->n_threads < n_paths ? how->n_threads : (uint32_t)n_paths;
+	if (how->n_threads > 1 && n_paths > 0)
+		x.n_threads = how->n_threads < THREADS_USED_MAX ? how->n_threads : THREADS_USED_MAX;
+	if (x.n_threads > n_paths && n_paths > 0)
+		x.n_threads = (uint32_t)n_paths;
 	CLEANUP_FREE pthread_t *thread = calloc(x.n_threads, sizeof(*thread));
 	CLEANUP_FREE pthread_cond_t *turn = calloc(x.n_threads, sizeof(*turn));
 	if (!thread || !turn)
