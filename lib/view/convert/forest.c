@@ -20,7 +20,16 @@ struct builder {
 	VEC(struct forest_node) nodes;
 	VEC(struct forest_thread) threads;
 	VEC(uint32_t) frames;  /* of one sample, leaf first */
+	int64_t *set_total;    /* by label set */
 	struct hashindex by_node, by_thread;
+};
+
+/* One of the names that a thread or process has had. */
+struct named {
+	uint32_t owner;        /* a thread; of a process, its first one */
+	bool is_process;
+	uint32_t name;
+	int64_t total;
 };
 
 void forest_free(struct forest *f)
@@ -122,6 +131,7 @@ static int add_sample(struct builder *g, struct forest *f, uint32_t sample, int6
 	if (thread == MODEL_NONE || !collect_frames(g, sample))
 		return -ENOMEM;
 	g->threads.v[thread].total = model_add(g->threads.v[thread].total, value);
+	g->set_total[set] = model_add(g->set_total[set], value);
 	for (size_t i = g->frames.n; i-- > 0;) {
 		node = find_node(g, node, thread, g->frames.v[i]);
 		if (node == MODEL_NONE)
@@ -155,7 +165,8 @@ static int add_samples(struct builder *g, struct forest *f, uint32_t type, unsig
 	const struct model *m = g->m;
 	f->leaf = malloc(((size_t)m->n_samples + 1) * sizeof(*f->leaf));
 	f->thread_of = malloc(((size_t)m->n_label_sets + 1) * sizeof(*f->thread_of));
-	if (!f->leaf || !f->thread_of)
+	g->set_total = calloc((size_t)m->n_label_sets + 1, sizeof(*g->set_total));
+	if (!f->leaf || !f->thread_of || !g->set_total)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->n_label_sets; i++)
 		f->thread_of[i] = MODEL_NONE;
@@ -173,6 +184,84 @@ static int add_samples(struct builder *g, struct forest *f, uint32_t type, unsig
 	return 0;
 }
 
+/* ---- names ------------------------------------------------------------------ */
+
+struct names {
+	VEC(struct named) names;
+	struct hashindex by_name, by_pid;
+};
+
+static bool add_name(struct names *n, uint32_t owner, bool is_process, uint32_t name, int64_t total)
+{
+	if (!name)
+		return true;
+	uint64_t hash = hash_pair((uint64_t)owner << 1 | is_process, hash_u64(name));
+	uint32_t i = HASHINDEX_FIND(&n->by_name, hash, k, n->names.v[k].owner == owner &&
+				    n->names.v[k].is_process == is_process &&
+				    n->names.v[k].name == name);
+	if (i == HASHINDEX_NONE) {
+		struct named named = { .owner = owner, .is_process = is_process, .name = name };
+		i = (uint32_t)n->names.n;
+		if (!VEC_PUSH(&n->names, named) || !hashindex_add(&n->by_name, hash, i))
+			return false;
+	}
+	n->names.v[i].total = model_add(n->names.v[i].total, total);
+	return true;
+}
+
+/* The first thread of the same process; MODEL_NONE if out of memory. */
+static uint32_t first_thread(struct builder *g, struct names *n, uint32_t thread)
+{
+	int64_t pid = g->threads.v[thread].pid;
+	if (!pid)
+		return thread;
+	uint64_t hash = hash_u64((uint64_t)pid);
+	uint32_t i = HASHINDEX_FIND(&n->by_pid, hash, k, g->threads.v[k].pid == pid);
+	if (i != HASHINDEX_NONE)
+		return i;
+	return hashindex_add(&n->by_pid, hash, thread) ? thread : MODEL_NONE;
+}
+
+static bool add_names(struct builder *g, const struct forest *f, struct names *n)
+{
+	for (uint32_t set = 0; set < g->m->n_label_sets; set++) {
+		uint32_t thread = f->thread_of[set];
+		if (thread == MODEL_NONE)
+			continue;
+		struct forest_thread t = thread_of_labels(g->m, &g->m->labels[set]);
+		uint32_t first = first_thread(g, n, thread);
+		if (first == MODEL_NONE ||
+		    !add_name(n, thread, false, t.name, g->set_total[set]) ||
+		    !add_name(n, first, true, t.process, g->set_total[set]))
+			return false;
+	}
+	return true;
+}
+
+/* Processes and threads change their names, at the latest when a child of fork executes its
+ * program; the one with the largest values is shown. */
+static int choose_names(struct builder *g, const struct forest *f)
+{
+	struct names n = { 0 };
+	CLEANUP_FREE int64_t *best = calloc(2 * g->threads.n + 1, sizeof(*best));
+	bool ok = best && add_names(g, f, &n);
+	for (size_t i = 0; ok && i < n.names.n; i++) {
+		const struct named *x = &n.names.v[i];
+		struct forest_thread *t = &g->threads.v[x->owner];
+		int64_t *most = &best[2 * x->owner + x->is_process];
+		if (x->total <= *most)
+			continue;
+		*most = x->total;
+		*(x->is_process ? &t->process : &t->name) = x->name;
+	}
+	for (uint32_t i = 0; ok && i < g->threads.n; i++)
+		g->threads.v[i].process = g->threads.v[first_thread(g, &n, i)].process;
+	VEC_FREE(&n.names);
+	hashindex_done(&n.by_name);
+	hashindex_done(&n.by_pid);
+	return ok ? 0 : -ENOMEM;
+}
+
 int forest_new(const struct model *m, const struct rows *rows, uint32_t type, enum forest_by by,
 	       unsigned flags, struct forest **ret, struct err *e)
 {
@@ -182,11 +271,14 @@ int forest_new(const struct model *m, const struct rows *rows, uint32_t type, en
 	if (!f)
 		return err_errno(e, ENOMEM, "cannot hold the call trees");
 	int r = add_samples(&g, f, type, flags);
+	if (r == 0 && !g.one_thread)
+		r = choose_names(&g, f);
 	f->node = g.nodes.v;
 	f->n_nodes = (uint32_t)g.nodes.n;
 	f->thread = g.threads.v;
 	f->n_threads = (uint32_t)g.threads.n;
 	VEC_FREE(&g.frames);
+	free(g.set_total);
 	hashindex_done(&g.by_node);
 	hashindex_done(&g.by_thread);
 	if (r < 0)

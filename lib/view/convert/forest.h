@@ -18,7 +18,7 @@ enum forest_by { FOREST_ROWS, FOREST_PLACES };
 
 struct forest_thread {
 	int64_t pid, tid;           /* from labels; else numbered from 1 */
-	uint32_t name, process;     /* string ids; 0: unknown */
+	uint32_t name, process;     /* string ids: most of its time had them; 0: unknown */
 	int64_t total;
 };
 

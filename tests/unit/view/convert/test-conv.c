@@ -190,6 +190,35 @@ static void test_exact_output(void)
 	build_done(&b);
 }
 
+/* A child of a shell has the shell's name until it executes its program. */
+static void test_names(void)
+{
+	struct build b;
+	uint64_t n;
+	BUILD(&b, "cpu/nanoseconds", "1000 main ; tid=4 pid=4 thread_name=sh process_name=sh",
+	      "4000 a main ; tid=4 pid=4 thread_name=gzip process_name=gzip x=1",
+	      "4000 a main ; tid=4 pid=4 thread_name=gzip process_name=gzip x=2",
+	      "5000 main ; tid=5 pid=4 thread_name=sh process_name=sh",
+	      "3000 main ; tid=6 pid=6 thread_name=xz process_name=xz");
+	struct model *m = model_of(&b);
+	char *text = convert(&conv_chrome, m, 0, &n);
+	static const char four[] =
+		"\"thread_name\",\"pid\":4,\"tid\":4,\"args\":{\"name\":\"gzip\"}},\n"
+		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":4,\"tid\":4,"
+		"\"args\":{\"name\":\"gzip\"}}";
+	static const char five[] =
+		"\"thread_name\",\"pid\":4,\"tid\":5,\"args\":{\"name\":\"sh\"}},\n"
+		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":4,\"tid\":5,"
+		"\"args\":{\"name\":\"gzip\"}}";
+	tap_ok(strstr(text, four), "chrome: the name that a thread had for most of its time");
+	tap_ok(strstr(text, five), "chrome: the name that the process had, in all of its threads");
+	tap_ok(strstr(text, "\"process_name\",\"pid\":6,\"tid\":6,\"args\":{\"name\":\"xz\"}"),
+	       "chrome: another process");
+	free(text);
+	model_free(m);
+	build_done(&b);
+}
+
 /* Readers add ts and dur as doubles: no event may end after the one that contains it. */
 static void test_chrome_ends(void)
 {
@@ -317,6 +346,7 @@ int main(void)
 {
 	test_table();
 	test_exact_output();
+	test_names();
 	test_chrome_ends();
 	test_hostile();
 	test_left_out();
