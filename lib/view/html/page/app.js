@@ -418,7 +418,7 @@ function showInfo() {
 		const list = make('dl', '');
 		for (const comment of side.comments) {
 			const at = comment.indexOf(': '), key = at > 0 && at < 32 ? comment.slice(0, at) : '';
-			const isLoss = /^(losses|missing|user code only|.*\blost\b)/.test(comment);
+			const isLoss = /^(losses|missing|not in the profile|user code only|.*\blost\b)/.test(comment);
 			list.append(make('dt', isLoss ? 'lost' : '', key), make('dd', isLoss ? 'lost' : '', key ? comment.slice(at + 2) : comment));
 		}
 		return [make('h3', '', side.name), side.comments.length ? list : make('p', '', 'It has no comments.')];
