@@ -3,11 +3,14 @@
 #include "base/err.h"
 #include "interp/interp-process.h"
 #include "interp/interp-samples.h"
+#include "interp/interp-saved.h"
+#include "proc/memoryrights.h"
 #include "proc/procs.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A process is looked at again after so long, if it maps further files, or has an interpreter that
  * cannot be read, which may be starting: then after twice the time, and so on. */
@@ -17,9 +20,21 @@
  * ms, and rings have their final size only later. */
 #define EARLY_NS 10000000u
 
+#define FILES_MAX 32u           /* if processes do not need more */
+
+/* Processes of the same file learn together, because short ones learn too little for themselves;
+ * but only those of one user, who could mislead them. */
+struct interp_cache_file {
+	uint32_t serial, uid;           /* of its DSO, and of the processes */
+	uint32_t n_users;               /* processes */
+	char saved_name[INTERP_SAVED_NAME_MAX]; /* "": not kept for later recordings */
+	struct interp_learn learn;
+};
+
 struct interp_cache_entry {
 	struct interp_process *process; /* NULL: there is none */
 	struct interp_samples *samples; /* of process; NULL: none yet */
+	struct interp_cache_file *file; /* of samples */
 	uint32_t number;                /* of process */
 	uint32_t n_changes;             /* of the address space when that was found out */
 	uint32_t exe;                   /* the program then: another one is a new process */
@@ -30,22 +45,61 @@ struct interp_cache_entry {
 	uint64_t seen_ns;               /* first by interp_cache_is_early; 0: not yet */
 };
 
-/* ---- what was learned of files ------------------------------------------------------------- */
+/* ---- what is learned of files --------------------------------------------------------------- */
 
-static struct interp_cache_file *find_file(const struct interp_cache *c, uint32_t serial)
+static struct interp_cache_file *find_file(const struct interp_cache *c, uint32_t serial,
+					   uint32_t uid)
 {
 	for (size_t i = 0; i < c->file.n; i++)
-		if (c->file.v[i].serial == serial)
-			return &c->file.v[i];
+		if (c->file.v[i]->serial == serial && c->file.v[i]->uid == uid)
+			return c->file.v[i];
 	return NULL;
 }
 
-/* With what earlier recordings have learned.  NULL: no memory. */
-static struct interp_cache_file *add_file(struct interp_cache *c, const struct interp_process *p)
+/* Has another user's processes of the same file taught more? */
+static bool is_outdone(const struct interp_cache *c, const struct interp_cache_file *f)
 {
-	if (!VEC_PUSH(&c->file, ((struct interp_cache_file){ .serial = interp_process_file(p) })))
+	for (size_t i = 0; i < c->file.n; i++)
+		if (c->file.v[i]->learn.n > f->learn.n &&
+		    strcmp(c->file.v[i]->saved_name, f->saved_name) == 0)
+			return true;
+	return false;
+}
+
+static void remove_file(struct interp_cache *c, size_t i)
+{
+	struct interp_cache_file *f = c->file.v[i];
+	if (c->saved_dir && f->saved_name[0] && !is_outdone(c, f))
+		interp_saved_write(c->saved_dir, f->saved_name, &f->learn);
+	interp_learn_done(&f->learn);
+	free(f);
+	memmove(c->file.v + i, c->file.v + i + 1, (c->file.n - i - 1) * sizeof(*c->file.v));
+	c->file.n--;
+}
+
+/* The oldest one that no process needs makes room. */
+static void limit_files(struct interp_cache *c)
+{
+	for (size_t i = 0; i < c->file.n && c->file.n >= FILES_MAX; i++) {
+		if (c->file.v[i]->n_users)
+			continue;
+		remove_file(c, i);
+		return;
+	}
+}
+
+/* With what earlier recordings have learned.  NULL: no memory. */
+static struct interp_cache_file *add_file(struct interp_cache *c, const struct interp_process *p,
+					  uint32_t uid)
+{
+	limit_files(c);
+	struct interp_cache_file *f = calloc(1, sizeof(*f));
+	if (!f || !VEC_PUSH(&c->file, f)) {
+		free(f);
 		return NULL;
-	struct interp_cache_file *f = &c->file.v[c->file.n - 1];
+	}
+	f->serial = interp_process_file(p);
+	f->uid = uid;
 	interp_learn_init(&f->learn, interp_process_runtime(p));
 	snprintf(f->saved_name, sizeof(f->saved_name), "%s", interp_process_saved_name(p));
 	if (c->saved_dir && f->saved_name[0])
@@ -53,29 +107,13 @@ static struct interp_cache_file *add_file(struct interp_cache *c, const struct i
 	return f;
 }
 
-/* Short processes learn too little for themselves. */
-static void share(struct interp_cache *c, const struct interp_cache_entry *e)
+static struct interp_cache_file *file_of(struct interp_cache *c, const struct interp_process *p,
+					 uint32_t pid)
 {
-	struct interp_learn *own = &e->samples->learn;
-	struct interp_cache_file *f = find_file(c, interp_process_file(e->process));
-	if (!f && !(f = add_file(c, e->process)))
-		return;
-	if (!interp_learn_has_places(own))
-		interp_learn_adopt(own, &f->learn);
-	else if (!interp_learn_has_places(&f->learn) && interp_learn_is_known(own))
-		interp_learn_adopt(&f->learn, own);
-}
-
-/* Later ones may take over all that a process has learned. */
-static void leave(struct interp_cache *c, struct interp_cache_entry *e)
-{
-	struct interp_cache_file *f = find_file(c, interp_process_file(e->process));
-	struct interp_learn *own = &e->samples->learn;
-	if (!f || !interp_learn_is_known(own) || own->n <= f->learn.n)
-		return;
-	struct interp_learn other = f->learn;
-	f->learn = *own;
-	*own = other;
+	struct memoryrights rights;
+	memoryrights_read(c->tables.host, pid, &rights);
+	struct interp_cache_file *f = find_file(c, interp_process_file(p), rights.uid);
+	return f ? f : add_file(c, p, rights.uid);
 }
 
 /* ---- processes ----------------------------------------------------------------------------- */
@@ -84,10 +122,10 @@ static void set_process(struct interp_cache *c, struct interp_cache_entry *e,
 		       struct interp_process *process)
 {
 	c->n_found -= e->process != NULL;
-	if (e->samples && e->process)
-		leave(c, e);
-	if (e->samples)
+	if (e->samples) {
 		interp_samples_done(e->samples);
+		e->file->n_users--;
+	}
 	free(e->samples);
 	e->samples = NULL;
 	interp_process_close(e->process);
@@ -102,12 +140,8 @@ void interp_cache_done(struct interp_cache *c)
 		free(c->by_pid.item.v[i].value);
 	}
 	idmap_done(&c->by_pid);
-	for (size_t i = 0; i < c->file.n; i++) {
-		const struct interp_cache_file *f = &c->file.v[i];
-		if (c->saved_dir && f->saved_name[0])
-			interp_saved_write(c->saved_dir, f->saved_name, &f->learn);
-		interp_learn_done(&c->file.v[i].learn);
-	}
+	while (c->file.n)
+		remove_file(c, c->file.n - 1);
 	VEC_FREE(&c->file);
 	free(c->saved_dir);
 	c->saved_dir = NULL;
@@ -190,6 +224,15 @@ bool interp_cache_is_early(struct interp_cache *c, const struct procs_process *p
 	return now_ns - e->seen_ns < EARLY_NS;
 }
 
+static void add_samples(struct interp_cache *c, struct interp_cache_entry *e, uint32_t pid)
+{
+	e->file = file_of(c, e->process, pid);
+	if (!e->file || !(e->samples = malloc(sizeof(*e->samples))))
+		return;
+	interp_samples_init(e->samples, &e->file->learn);
+	e->file->n_users++;
+}
+
 bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,
 			  struct interp_program *ret)
 {
@@ -198,10 +241,8 @@ bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint6
 	*ret = (struct interp_program){ .is_refused = e && e->is_refused };
 	if (!process || !e)
 		return false;
-	if (!e->samples && (e->samples = malloc(sizeof(*e->samples))))
-		interp_samples_init(e->samples, interp_process_runtime(process));
-	if (e->samples)
-		share(c, e);
+	if (!e->samples)
+		add_samples(c, e, p->pid);
 	ret->runtime = interp_process_runtime(process);
 	ret->code = interp_process_code(process);
 	ret->samples = e->samples;

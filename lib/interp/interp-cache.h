@@ -8,8 +8,6 @@
 
 #include "base/vec.h"
 #include "interp/interp.h"
-#include "interp/interp-learn.h"
-#include "interp/interp-saved.h"
 #include "proc/idmap.h"
 #include "proc/refused.h"
 
@@ -19,11 +17,7 @@ struct interp_samples;
 struct procs;
 struct procs_process;
 
-struct interp_cache_file {
-	uint32_t serial;                /* of its DSO */
-	char saved_name[INTERP_SAVED_NAME_MAX]; /* "": not kept for later recordings */
-	struct interp_learn learn;
-};
+struct interp_cache_file;
 
 struct interp_cache {
 	struct interp_tables tables;    /* the owner's */
@@ -31,7 +25,7 @@ struct interp_cache {
 	struct idmap by_pid;            /* private: struct interp_cache_entry */
 	uint32_t n_found;               /* processes with an interpreter */
 	uint32_t n_opened;              /* interpreters so far */
-	VEC(struct interp_cache_file) file;     /* private: what was learned of each file */
+	VEC(struct interp_cache_file *) file;   /* private: what was learned of each file */
 	struct refused refused;         /* processes whose functions are unknown */
 	bool is_final;                  /* otherwise they may have been starting */
 };

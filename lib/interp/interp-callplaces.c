@@ -60,16 +60,6 @@ void interp_callplaces_forget_frames(struct interp_callplaces *l)
 	}
 }
 
-void interp_callplaces_copy(struct interp_callplaces *l, const struct interp_callplaces *from)
-{
-	interp_callplaces_clear(l);
-	if (!from->call || (!l->call && !(l->call = calloc(CALLS, sizeof(*l->call)))))
-		return;
-	for (uint32_t i = 0; i < CALLS; i++)
-		if (from->call[i] && (l->call[i] = malloc(sizeof(*l->call[i]))))
-			*l->call[i] = *from->call[i];
-}
-
 /* Where a call is, or would be put; CALLS: there is no room. */
 static uint32_t slot_of(const struct interp_callplaces *l, uint64_t pc)
 {

@@ -24,9 +24,6 @@ void interp_callplaces_clear(struct interp_callplaces *l);
 /* Forgets what was learned from frames: they are in another place. */
 void interp_callplaces_forget_frames(struct interp_callplaces *l);
 
-/* Forgets all, and takes over what another one has learned, as far as there is memory. */
-void interp_callplaces_copy(struct interp_callplaces *l, const struct interp_callplaces *from);
-
 /* A call whose place is known well enough for later recordings. */
 struct interp_callplaces_known { uint64_t pc; uint32_t place, unused; };
 

@@ -23,7 +23,7 @@
 #define LATE_N 256u             /* before samples that were read late are learned from */
 #define LATE_SELDOM 4u          /* more seldom */
 #define KNOWN_N 24u             /* before others may take the places over, */
-#define ADOPTED_N 256u          /* and before these choose their own ones */
+#define BEGUN_N 256u            /* and before these choose their own ones */
 #define CODES_MIN 8u            /* samples with their function, before frames must fit it */
 #define FITS_MIN 4u             /* samples with a frame that fits, before these say anything */
 #define FITS_SHARE 40u          /* and one of so many has to fit */
@@ -53,14 +53,11 @@ bool interp_learn_is_known(const struct interp_learn *l)
 	return l->n >= KNOWN_N && interp_learn_has_places(l);
 }
 
-void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from)
+void interp_learn_begin(struct interp_learn *l, uint32_t instruction, uint32_t frame)
 {
-	if (!interp_learn_has_places(from))
-		return;
-	l->instruction = from->instruction;
-	l->frame = from->frame;
-	l->n_next = ADOPTED_N;
-	interp_callplaces_copy(&l->calls, &from->calls);
+	l->instruction = instruction;
+	l->frame = frame;
+	l->n_next = BEGUN_N;
 }
 
 bool interp_learn_goes_on(struct interp_learn *l, bool is_prompt)

@@ -45,12 +45,11 @@ void interp_learn_done(struct interp_learn *l);
 /* Is there a place of the instruction and one of the frame? */
 bool interp_learn_has_places(const struct interp_learn *l);
 
-/* Is enough known for other processes of the same file? */
+/* Is enough known for later recordings? */
 bool interp_learn_is_known(const struct interp_learn *l);
 
-/* Takes over what was learned of the same file, if anything was: l knows nothing yet.  Later it is
- * learned anew, from its own samples. */
-void interp_learn_adopt(struct interp_learn *l, const struct interp_learn *from);
+/* Begins with those places, which an earlier recording has learned. */
+void interp_learn_begin(struct interp_learn *l, uint32_t instruction, uint32_t frame);
 
 /* Is this activation to be learned from?  is_prompt: memory was read just after it. */
 bool interp_learn_goes_on(struct interp_learn *l, bool is_prompt);

@@ -26,15 +26,13 @@ struct interp_samples_part {
 	enum interp_quality quality;
 };
 
-void interp_samples_init(struct interp_samples *s, const struct interp_runtime *r)
+void interp_samples_init(struct interp_samples *s, struct interp_learn *learn)
 {
-	*s = (struct interp_samples){ .epoch = 0 };
-	interp_learn_init(&s->learn, r);
+	*s = (struct interp_samples){ .learn = learn };
 }
 
 void interp_samples_done(struct interp_samples *s)
 {
-	interp_learn_done(&s->learn);
 	interp_chains_done(&s->chains);
 	activations_done(&s->activations);
 	interp_readings_done(&s->readings);
@@ -80,20 +78,20 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 			.caller_pc = a->caller_pc,
 		};
 		size_t at = 0;
-		if (!activations_value(of, a, s->learn.frame, &p.frame))
+		if (!activations_value(of, a, s->learn->frame, &p.frame))
 			p.frame = 0;
 		bool is_there = p.frame && find_frame(s->chain, p.frame, &at);
 		uint32_t hint = is_there ? s->chain->link.v[at].code : INTERP_NO_CODE;
 		p.code = is_again ?
-			interp_learn_known(&s->learn, &from, a, p.frame, &p.off) :
-			interp_learn_code(&s->learn, &from, a, p.frame, hint, &p.off);
+			interp_learn_known(s->learn, &from, a, p.frame, &p.off) :
+			interp_learn_code(s->learn, &from, a, p.frame, hint, &p.off);
 		/* its frame mostly says later, too, which function it is */
 		if (p.code == INTERP_NO_CODE && !is_again && p.frame &&
 		    r->frame_place != ACTIVATION_NO_PLACE &&
 		    r->code_of_frame(r->ctx, p.frame) != INTERP_NO_CODE)
-			p.code = interp_learn_known(&s->learn, &from, a, p.frame, &p.off);
+			p.code = interp_learn_known(s->learn, &from, a, p.frame, &p.off);
 		/* several functions may have the same instructions, but not the same frames */
-		if (r->has_single_frames && s->learn.frame == ACTIVATION_NO_PLACE)
+		if (r->has_single_frames && s->learn->frame == ACTIVATION_NO_PLACE)
 			p.code = INTERP_NO_CODE;
 		if (!VEC_PUSH(&s->part, p))
 			return false;
@@ -355,7 +353,7 @@ static void learn_places(struct interp_samples *s, const struct interp_runtime *
 {
 	const struct interp_place_sample from = { r, &s->chains, &s->activations };
 	const struct interp_link *now = is_prompt ? s->chain->link.v : NULL;
-	interp_learn_add(&s->learn, &from, &s->activations.v.v[0], now ? now->at : 0,
+	interp_learn_add(s->learn, &from, &s->activations.v.v[0], now ? now->at : 0,
 			 now ? now->code : INTERP_NO_CODE);
 }
 
@@ -372,7 +370,7 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	s->chain = &read->chain;
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
 	bool is_prompt = lag_ns < LEARN_NS && read->has_innermost;
-	if (interp_learn_goes_on(&s->learn, is_prompt))
+	if (interp_learn_goes_on(s->learn, is_prompt))
 		learn_places(s, r, is_prompt);
 	if (!list_parts(s, r, &s->activations, false))
 		return INTERP_QUALITY_UNKNOWN;

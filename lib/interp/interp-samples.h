@@ -32,7 +32,7 @@ enum interp_quality {
 struct interp_base_head;
 
 struct interp_samples {
-	struct interp_learn learn;
+	struct interp_learn *learn;     /* borrowed */
 	struct interp_chains chains;
 	uint32_t epoch;                 /* of the runtime's functions */
 	/* Private: of the present sample. */
@@ -44,7 +44,8 @@ struct interp_samples {
 	VEC(struct interp_samples_part) part;
 	VEC(struct interp_base_head) head;      /* of the parts */
 };
-void interp_samples_init(struct interp_samples *s, const struct interp_runtime *r);
+/* learn: what is known of the interpreter, and is learned from these samples. */
+void interp_samples_init(struct interp_samples *s, struct interp_learn *learn);
 void interp_samples_done(struct interp_samples *s);
 
 /* A sample whose stack has at least one activation. */

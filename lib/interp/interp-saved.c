@@ -67,8 +67,7 @@ int interp_saved_decode(const void *bytes, size_t n_bytes, struct interp_learn *
 	memcpy(&h, p, sizeof(h));
 	if (!is_valid(&h, n_bytes))
 		return -EINVAL;
-	l->instruction = h.instruction;
-	l->frame = h.frame;
+	interp_learn_begin(l, h.instruction, h.frame);
 	for (uint32_t i = 0; i < h.n_calls; i++) {
 		memcpy(&call, p + sizeof(h) + i * sizeof(call), sizeof(call));
 		if (call.place < ACTIVATION_PLACES)

@@ -65,6 +65,19 @@ check "a large program: callers are known, although few stacks come twice" \
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pytree.py" tree.pb.gz \
 	'known >= 0.1 * samples' 'wrong <= 0.02 * known'
 
+cat >many.sh <<'EOF'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+	"$PYTHON" -c 'import time
+def spin():
+    while time.process_time() < 0.1: sum(range(100))
+spin()'
+done
+EOF
+run env PYTHON="$PYTHON" XDG_CACHE_HOME="$T/many" "$CPROF" record -e cpu-clock -o many.pb.gz -- sh many.sh
+is "$status" 0 'many short processes'
+check 'processes of a file learn together where its interpreter keeps things' \
+	sh -c 'ls "$1"/many/cprof/interpreter-*' - "$T"
+
 cat >launch.sh <<'EOF'
 #!/bin/sh
 i=0

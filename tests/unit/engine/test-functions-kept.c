@@ -57,7 +57,7 @@ static void start(void)
 	};
 	functions_init(&functions, &t, &strings, &labels, INTERP_AUTO, NULL);
 	functions.kept.budget = &budget;
-	interp_samples_init(&samples, &interptable);
+	interptable_begin(&samples);
 	code.dso = dso_table_add(&dsos, &key, "/python")->id;
 	native = stacks_add(&stacks, STACKS_EMPTY,
 			    frames_add(&frame_table, code.dso, LOOP, false), false);
@@ -69,7 +69,7 @@ static void start(void)
 static void stop(void)
 {
 	functions_done(&functions);
-	interp_samples_done(&samples);
+	interptable_end(&samples);
 	dso_table_done(&dsos);
 	stacks_done(&stacks);
 	frames_done(&frame_table);
@@ -170,7 +170,7 @@ static void does_not_fit(void)
 	interptable_n_replaced++;
 	settle(now_ns, true);
 	tap_int((long long)n_placed(), 0, "another function may have been at that address");
-	samples.learn.instruction = ACTIVATION_NO_PLACE;
+	samples.learn->instruction = ACTIVATION_NO_PLACE;
 	add();
 	learn();
 	functions_kept_settle(&functions, &counts, 1, now_ns, true);

@@ -107,6 +107,22 @@ void interptable_execute(const char *functions)
 		now[n_now++] = (uint32_t)(*functions - '0');
 }
 
+void interptable_begin(struct interp_samples *s)
+{
+	struct interp_learn *learn = malloc(sizeof(*learn));
+	if (!learn)
+		abort();
+	interp_learn_init(learn, &interptable);
+	interp_samples_init(s, learn);
+}
+
+void interptable_end(struct interp_samples *s)
+{
+	interp_learn_done(s->learn);
+	free(s->learn);
+	interp_samples_done(s);
+}
+
 enum interp_quality interptable_sample(struct interp_samples *s, struct interp_frames *frames,
 				       uint32_t function, uint32_t off, size_t depth,
 				       uint64_t age_ns)

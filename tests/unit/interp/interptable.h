@@ -21,6 +21,10 @@ extern bool interptable_is_large;       /* no function was met before */
 extern uint32_t interptable_n_replaced;
 extern uint64_t interptable_bias;       /* of its file, in the process */
 
+/* Samples that are learned from for themselves. */
+void interptable_begin(struct interp_samples *s);
+void interptable_end(struct interp_samples *s);
+
 /* The thread executes these functions now: digits, outermost first. */
 void interptable_execute(const char *functions);
 

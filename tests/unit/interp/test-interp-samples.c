@@ -33,7 +33,7 @@ static void learn_late(void)
 {
 	static const char *const stacks[] = { "0123", "0124", "015", "0" };
 	struct interp_samples slow;
-	interp_samples_init(&slow, &interptable);
+	interptable_begin(&slow);
 	for (uint32_t i = 0; i < 400; i++) {
 		const char *functions = stacks[i % 4];
 		size_t depth = strlen(functions) - 1;
@@ -41,8 +41,8 @@ static void learn_late(void)
 		interptable_sample(&slow, &frames, (uint32_t)(functions[depth] - '0'),
 				   2 + i % 30 * 2, depth, 1000);
 	}
-	tap_int(slow.learn.frame, RBX, "the frame: not the one that is read afterwards");
-	interp_samples_done(&slow);
+	tap_int(slow.learn->frame, RBX, "the frame: not the one that is read afterwards");
+	interptable_end(&slow);
 }
 
 /* Functions are so short that each reading finds another one. */
@@ -50,46 +50,46 @@ static void learn_short(void)
 {
 	static const char *const stacks[] = { "0123", "0124", "015", "0" };
 	struct interp_samples brief;
-	interp_samples_init(&brief, &interptable);
+	interptable_begin(&brief);
 	for (uint32_t i = 0; i < 400; i++) {
 		size_t depth = strlen(stacks[i % 4]) - 1;
 		interptable_execute(stacks[(i + 1 + i / 4 % 3) % 4]);
 		interptable_sample(&brief, &frames, (uint32_t)(stacks[i % 4][depth] - '0'),
 				   2 + i % 30 * 2, depth, 1000);
 	}
-	tap_int(brief.learn.instruction, R15,
+	tap_int(brief.learn->instruction, R15,
 		"the instruction, whose functions have had their frames there");
-	tap_int(brief.learn.frame, RBX, "their frame");
-	interp_samples_done(&brief);
+	tap_int(brief.learn->frame, RBX, "their frame");
+	interptable_end(&brief);
 }
 
 /* Functions of their own activations may have the same instructions. */
 static void need_frame(void)
 {
 	struct interp_samples single;
-	interp_samples_init(&single, &interptable);
+	interptable_begin(&single);
 	interptable.has_single_frames = true;
-	single.learn.instruction = R15;
+	single.learn->instruction = R15;
 	interptable_execute("0");
 	tap_int(interptable_sample(&single, &frames, 0, 10, 0, 1000), INTERP_QUALITY_UNKNOWN,
 		"a function in its own activation is not believed without its frame");
-	single.learn.frame = RBX;
+	single.learn->frame = RBX;
 	tap_int(interptable_sample(&single, &frames, 0, 10, 0, 1000), INTERP_QUALITY_EXACT,
 		"it is with it");
 	interptable.has_single_frames = false;
-	interp_samples_done(&single);
+	interptable_end(&single);
 }
 
 static void learn_large(void)
 {
 	struct interp_samples large;
-	interp_samples_init(&large, &interptable);
+	interptable_begin(&large);
 	interptable_is_large = true;
 	interptable_learn(&large, &frames);
 	interptable_is_large = false;
-	tap_int(large.learn.instruction, R15,
+	tap_int(large.learn->instruction, R15,
 		"the instruction, although no function was met before");
-	interp_samples_done(&large);
+	interptable_end(&large);
 }
 
 /* At a call, the instruction is elsewhere, and readings always find another function. */
@@ -98,7 +98,7 @@ static void learn_call(void)
 	static const char *const stacks[] = { "0123", "0124", "015", "0" };
 	enum interp_quality q = INTERP_QUALITY_UNKNOWN;
 	struct interp_samples calls;
-	interp_samples_init(&calls, &interptable);
+	interptable_begin(&calls);
 	for (uint32_t i = 0; i < 200; i++) {
 		size_t depth = strlen(stacks[i % 4]) - 1;
 		interptable_execute(stacks[i % 4]);
@@ -113,7 +113,7 @@ static void learn_call(void)
 	tap_int(q, INTERP_QUALITY_REMEMBERED,
 		"a slot with functions that have had their frame there");
 	tap_str(text(), "0 1 2 3 ", "its function, and not that of the reading");
-	interp_samples_done(&calls);
+	interptable_end(&calls);
 }
 
 /* The same in a program with so many functions that some were not met before, and some cannot be
@@ -122,9 +122,9 @@ static void learn_call_large(void)
 {
 	enum interp_quality q = INTERP_QUALITY_UNKNOWN;
 	struct interp_samples calls;
-	interp_samples_init(&calls, &interptable);
+	interptable_begin(&calls);
 	interptable_learn(&calls, &frames);
-	interp_callplaces_clear(&calls.learn.calls);
+	interp_callplaces_clear(&calls.learn->calls);
 	interptable_is_calling = true;
 	interptable_execute("0124");
 	for (uint32_t i = 0; i < 40; i++) {
@@ -135,20 +135,18 @@ static void learn_call_large(void)
 	interptable_is_calling = interptable_is_large = false;
 	tap_int(q, INTERP_QUALITY_REMEMBERED, "a slot with functions that were not all known");
 	tap_str(text(), "0 1 2 3 ", "the sample's function");
-	interp_samples_done(&calls);
+	interptable_end(&calls);
 }
 
 /* Another process of the same file. */
-static void adopt(void)
+static void share(void)
 {
 	struct interp_samples first, second;
-	interp_samples_init(&first, &interptable);
-	interp_samples_init(&second, &interptable);
-	tap_ok(!interp_learn_is_known(&first.learn), "nothing is known for other processes");
+	interptable_begin(&first);
+	interp_samples_init(&second, first.learn);
+	tap_ok(!interp_learn_is_known(first.learn), "nothing is known for other processes");
 	interptable_learn(&first, &frames);
-	tap_ok(interp_learn_is_known(&first.learn), "the places are");
-	interp_learn_adopt(&second.learn, &first.learn);
-	interp_samples_done(&first);
+	tap_ok(interp_learn_is_known(first.learn), "the places are");
 	interptable_execute("0123");
 	tap_int(interptable_sample(&second, &frames, 3, 10, 3, 1000), INTERP_QUALITY_EXACT,
 		"the first sample of another process");
@@ -160,12 +158,13 @@ static void adopt(void)
 	interptable_is_calling = false;
 	interptable_bias = 0;
 	interp_samples_done(&second);
+	interptable_end(&first);
 }
 
 int main(void)
 {
 	struct interp_kept kept;
-	interp_samples_init(&samples, &interptable);
+	interptable_begin(&samples);
 	interptable_execute("0123");
 	tap_int(sample(3, 10, 3, LATE), INTERP_QUALITY_UNKNOWN, "nothing is known at first");
 	tap_ok(interp_samples_keep(&samples, &interptable, &kept), "such a sample can be kept");
@@ -174,9 +173,9 @@ int main(void)
 		INTERP_QUALITY_REMEMBERED, "later, its functions are known");
 	tap_str(text(), "0 1 2 3 ", "with its callers");
 	interp_kept_done(&kept);
-	tap_int(samples.learn.instruction, R15,
+	tap_int(samples.learn->instruction, R15,
 		"the instruction: not the start of the function, nor an earlier one");
-	tap_int(samples.learn.frame, RBX, "the frame: not the one that never changes");
+	tap_int(samples.learn->frame, RBX, "the frame: not the one that never changes");
 
 	interptable_execute("0126");
 	tap_int(sample(6, 10, 3, 1000), INTERP_QUALITY_EXACT, "callers that are read at once");
@@ -197,10 +196,10 @@ int main(void)
 	tap_str(text(), "99 7 ", "is exact, its callers are unknown");
 	interptable_execute("0172");
 	interptable_is_moving = true;
-	uint32_t n_learned = samples.learn.n_prompt;
+	uint32_t n_learned = samples.learn->n_prompt;
 	tap_int(sample(2, 10, 3, 1000), INTERP_QUALITY_INNERMOST,
 		"what changes while it is read is not believed");
-	tap_int(samples.learn.n_prompt, n_learned, "and places are not learned from it");
+	tap_int(samples.learn->n_prompt, n_learned, "and places are not learned from it");
 	interptable_is_moving = false;
 
 	interptable_execute("");
@@ -209,14 +208,14 @@ int main(void)
 	tap_int(sample(CODES, 10, 3, 1000), INTERP_QUALITY_EXACT,
 		"no instruction: the function that is read at once");
 	tap_int(sample(CODES, 10, 3, LATE), INTERP_QUALITY_UNKNOWN, "not what is read later");
-	interp_samples_done(&samples);
+	interptable_end(&samples);
 	learn_late();
 	learn_short();
 	need_frame();
 	learn_large();
 	learn_call();
 	learn_call_large();
-	adopt();
+	share();
 	interp_frames_done(&frames);
 	return tap_done();
 }

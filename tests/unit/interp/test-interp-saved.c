@@ -29,14 +29,14 @@ static const char *path(void)
 static void write_learned(void)
 {
 	struct interp_samples s;
-	interp_samples_init(&s, &interptable);
-	interp_saved_write(dir, NAME, &s.learn);
+	interptable_begin(&s);
+	interp_saved_write(dir, NAME, s.learn);
 	tap_ok(access(path(), F_OK) != 0, "nothing is kept before it is known");
 	interptable_learn(&s, &frames);
-	interp_saved_write(dir, NAME, &s.learn);
+	interp_saved_write(dir, NAME, s.learn);
 	struct stat st;
 	tap_ok(stat(path(), &st) == 0 && (st.st_mode & 0777) == 0600, "then it is, for us alone");
-	interp_samples_done(&s);
+	interptable_end(&s);
 }
 
 static void read_learned(void)
@@ -47,8 +47,7 @@ static void read_learned(void)
 	tap_int(interp_saved_read(dir, NAME, &l), 0, "it is read");
 	tap_int(l.instruction, R15, "the place of the instruction");
 	tap_int(l.frame, RBX, "that of the frame");
-	interp_samples_init(&s, &interptable);
-	interp_learn_adopt(&s.learn, &l);
+	interp_samples_init(&s, &l);
 	interptable_execute("0123");
 	tap_int(interptable_sample(&s, &frames, 3, 10, 3, 1000), INTERP_QUALITY_EXACT,
 		"the first sample has its functions");
