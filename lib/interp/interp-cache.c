@@ -29,6 +29,7 @@ struct interp_cache_file {
 	uint32_t n_users;               /* processes */
 	char saved_name[INTERP_SAVED_NAME_MAX]; /* "": not kept for later recordings */
 	struct interp_learn learn;
+	struct interp_shared shared;
 };
 
 struct interp_cache_entry {
@@ -72,6 +73,7 @@ static void remove_file(struct interp_cache *c, size_t i)
 	if (c->saved_dir && f->saved_name[0] && !is_outdone(c, f))
 		interp_saved_write(c->saved_dir, f->saved_name, &f->learn);
 	interp_learn_done(&f->learn);
+	interp_shared_done(&f->shared);
 	free(f);
 	memmove(c->file.v + i, c->file.v + i + 1, (c->file.n - i - 1) * sizeof(*c->file.v));
 	c->file.n--;
@@ -229,7 +231,7 @@ static void add_samples(struct interp_cache *c, struct interp_cache_entry *e, ui
 	e->file = file_of(c, e->process, pid);
 	if (!e->file || !(e->samples = malloc(sizeof(*e->samples))))
 		return;
-	interp_samples_init(e->samples, &e->file->learn);
+	interp_samples_init(e->samples, &e->file->learn, &e->file->shared);
 	e->file->n_users++;
 }
 

@@ -90,11 +90,22 @@ void interp_calls_add_first(struct interp_calls *c, const struct interp_base *ba
 		add(c, &(struct interp_calls_one){ callee, base->outer_code, base->line, 0 });
 }
 
+bool interp_calls_get(const struct interp_calls *c, size_t i, struct interp_calls_call *ret)
+{
+	if (i >= c->v.n)
+		return false;
+	const struct interp_calls_one *one = &c->v.v[i];
+	*ret = (struct interp_calls_call){
+		one->caller, one->callee, one->line != NO_LINE, one->line,
+	};
+	return true;
+}
+
 /* ---- searches --------------------------------------------------------------------------- */
 
 struct search {
 	const struct interp_calls *c;
-	const struct interp_runtime *r;
+	const struct interp_calls_frames *frames;
 	const struct interp_base *base;
 	enum interp_entry entry;
 	uint32_t n_steps, n_ways;
@@ -115,7 +126,7 @@ static void note_way(struct search *s)
 static bool fits(const struct search *s, uint32_t first, uint64_t distance)
 {
 	uint32_t n_bytes;
-	enum interp_frames_where w = s->r->frames_where(s->r->ctx, first, &n_bytes);
+	enum interp_frames_where w = s->frames->where(s->frames->ctx, first, &n_bytes);
 	return !distance && (s->entry == INTERP_ENTRY_UNKNOWN ||
 			     (s->entry == INTERP_ENTRY_FUNCTION) == (w == INTERP_FRAMES_STACKED));
 }
@@ -141,7 +152,7 @@ static void search(struct search *s, uint32_t callee, uint64_t distance);
 static void search_caller(struct search *s, uint32_t caller, uint64_t distance)
 {
 	uint32_t n_bytes;
-	enum interp_frames_where w = s->r->frames_where(s->r->ctx, caller, &n_bytes);
+	enum interp_frames_where w = s->frames->where(s->frames->ctx, caller, &n_bytes);
 	n_bytes = w == INTERP_FRAMES_STACKED ? n_bytes : 0;
 	if (w == INTERP_FRAMES_UNKNOWN || n_bytes > distance)
 		return;
@@ -176,13 +187,18 @@ static void search(struct search *s, uint32_t callee, uint64_t distance)
 		note_dead_end(s, callee, distance);
 }
 
-bool interp_calls_find(const struct interp_calls *c, const struct interp_runtime *r,
-		       const struct interp_base *base, enum interp_entry entry, uint32_t code,
-		       uint64_t distance, struct interp_link ret[INTERP_CALLS_DEPTH], size_t *ret_n)
+enum interp_calls_found interp_calls_find(const struct interp_calls *c,
+					  const struct interp_calls_frames *frames,
+					  const struct interp_base *base, enum interp_entry entry,
+					  uint32_t code, uint64_t distance,
+					  struct interp_link ret[INTERP_CALLS_DEPTH],
+					  size_t *ret_n)
 {
-	struct search s = { .c = c, .r = r, .base = base, .entry = entry, .ret = ret };
-	if (base->at && r->frames_where)
+	struct search s = { .c = c, .frames = frames, .base = base, .entry = entry, .ret = ret };
+	if (base->at && frames->where)
 		search(&s, code, distance);
 	*ret_n = s.n_ret;
-	return s.n_ways == 1 && s.n_steps <= STEPS_MAX;
+	if (s.n_ways > 1 || s.n_steps > STEPS_MAX)
+		return INTERP_CALLS_SEVERAL;
+	return s.n_ways ? INTERP_CALLS_ONE : INTERP_CALLS_NONE;
 }

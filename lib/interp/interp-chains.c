@@ -253,9 +253,19 @@ uint32_t interp_chains_compose(struct interp_chains *c, const struct interp_runt
 			       const struct interp_base *base, enum interp_entry entry,
 			       uint32_t code, uint64_t frame)
 {
+	const struct interp_calls_frames frames = { r->ctx, r->frames_where };
 	struct interp_link link[INTERP_CALLS_DEPTH];
 	size_t n;
-	return interp_base_has(base, frame) &&
-	       interp_calls_find(&c->calls, r, base, entry, code, frame - base->at, link, &n)
-		       ? interp_chains_node(c, link, n) : INTERP_CHAINS_NONE;
+	if (!interp_base_has(base, frame))
+		return INTERP_CHAINS_NONE;
+	switch (interp_calls_find(&c->calls, &frames, base, entry, code, frame - base->at, link,
+				  &n)) {
+	case INTERP_CALLS_ONE:
+		return interp_chains_node(c, link, n);
+	case INTERP_CALLS_SEVERAL:
+		return INTERP_CHAINS_SEVERAL;
+	case INTERP_CALLS_NONE:
+		break;
+	}
+	return INTERP_CHAINS_NONE;
 }

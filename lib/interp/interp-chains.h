@@ -23,6 +23,7 @@
 #include "interp/interp-ops.h"
 
 #define INTERP_CHAINS_NONE UINT32_MAX
+#define INTERP_CHAINS_SEVERAL (UINT32_MAX - 1)
 
 struct interp_base;
 
@@ -64,7 +65,8 @@ uint32_t interp_chains_node(struct interp_chains *c, const struct interp_link *l
 /* The callers that are believed.  INTERP_CHAINS_NONE: none are. */
 uint32_t interp_chains_find(const struct interp_chains *c, const struct interp_chains_place *at);
 
-/* Those that single calls lead to, where none are remembered (interp-calls.h).  Likewise. */
+/* Those that single calls lead to, where none are remembered (interp-calls.h).  Likewise;
+ * INTERP_CHAINS_SEVERAL: there are several ways. */
 uint32_t interp_chains_compose(struct interp_chains *c, const struct interp_runtime *r,
 			       const struct interp_base *base, enum interp_entry entry,
 			       uint32_t code, uint64_t frame);

@@ -41,6 +41,14 @@ enum interp_frames_where {
 	INTERP_FRAMES_FIRST,            /* likewise, and no function of its activation called it */
 };
 
+/* What identifies a function in the processes of one interpreter. */
+struct interp_function {
+	uint32_t name;                  /* of vfuncs.h: its name, file and first line */
+	uint32_t n_bytes;               /* of its instructions */
+	enum interp_frames_where where;
+	uint32_t n_frame_bytes;         /* with INTERP_FRAMES_STACKED */
+};
+
 /* Which functions an instruction may be of. */
 enum interp_search {
 	INTERP_SEARCH_KNOWN,            /* those that were met before */
@@ -76,6 +84,12 @@ struct interp_runtime {
 	/* Where the frames of a function are; *ret_bytes with INTERP_FRAMES_STACKED.  NULL: it is
 	 * unknown. */
 	enum interp_frames_where (*frames_where)(void *ctx, uint32_t code, uint32_t *ret_bytes);
+	/* False: other processes may have another function like that.  NULL: they have nothing in
+	 * common. */
+	bool (*identify)(void *ctx, uint32_t code, struct interp_function *ret);
+	/* A code for a function that another process has; its offsets are not known.
+	 * INTERP_NO_CODE: no memory. */
+	uint32_t (*code_named)(void *ctx, const struct interp_function *f);
 	/* The function whose frame is, or was, at an address, and the frame of the one that has
 	 * called it; 0: native code has.  False: it is no frame.  NULL: frames do not follow each
 	 * other. */

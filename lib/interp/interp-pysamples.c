@@ -9,11 +9,15 @@
 #include "agg/labels.h"
 #include "agg/vfuncs.h"
 #include "base/hash.h"
+#include "base/strtab.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define UNIT 2u
+
+/* Modules that are part of the interpreter have files like <frozen importlib._bootstrap>. */
+#define FROZEN "<frozen "
 
 static uint32_t renew(void *ctx, uint64_t now_ns)
 {
@@ -79,17 +83,49 @@ static uint32_t line(void *ctx, uint32_t code, uint32_t off)
 #define MISFIT_PART 8u                  /* memory is in chunks */
 
 /* In 3.11 a generator always has an activation of its own. */
-static enum interp_frames_where frames_where(void *ctx, uint32_t code, uint32_t *ret_bytes)
+static enum interp_frames_where where_of(const struct python *p, const struct pycode *c)
 {
-	const struct python *p = ctx;
-	const struct pycode *c = &p->codes.v.v[code];
-	*ret_bytes = c->n_frame_bytes;
-	if (!c->n_frame_bytes || p->n_fits < FITS_MIN || p->n_misfits * MISFIT_PART > p->n_fits)
+	if (!c->n_frame_bytes)
 		return INTERP_FRAMES_UNKNOWN;
 	if (!c->is_generator)
 		return INTERP_FRAMES_STACKED;
 	return p->program.layout.entry == PYTHON_ENTRY_MARKED ? INTERP_FRAMES_FIRST :
 								INTERP_FRAMES_ELSEWHERE;
+}
+
+static enum interp_frames_where frames_where(void *ctx, uint32_t code, uint32_t *ret_bytes)
+{
+	const struct python *p = ctx;
+	const struct pycode *c = &p->codes.v.v[code];
+	*ret_bytes = c->n_frame_bytes;
+	return p->n_fits < FITS_MIN || p->n_misfits * MISFIT_PART > p->n_fits ?
+		INTERP_FRAMES_UNKNOWN : where_of(p, c);
+}
+
+/* Programs that come as text, and code that they make, have the same names for other functions. */
+static bool has_file(const struct python *p, uint32_t function)
+{
+	const struct vfuncs *f = p->base.t.vfuncs;
+	const char *file = strtab_get(&f->strings, f->v[function].file);
+	return *file && (*file != '<' || strncmp(file, FROZEN, strlen(FROZEN)) == 0);
+}
+
+static bool identify(void *ctx, uint32_t code, struct interp_function *ret)
+{
+	const struct python *p = ctx;
+	const struct pycode *c = &p->codes.v.v[code];
+	*ret = (struct interp_function){
+		.name = c->function, .n_bytes = (uint32_t)c->n_bytes, .where = where_of(p, c),
+		.n_frame_bytes = c->n_frame_bytes,
+	};
+	return c->function != VFUNCS_NONE && c->n_bytes && has_file(p, c->function);
+}
+
+static uint32_t code_named(void *ctx, const struct interp_function *f)
+{
+	struct python *p = ctx;
+	uint32_t code = pycodes_named(&p->codes, f->name);
+	return code != PYCODES_NONE ? code : INTERP_NO_CODE;
 }
 
 /* Does the frame of a function begin where that of its caller ends? */
@@ -186,6 +222,8 @@ void interp_python_set_runtime(struct python *p)
 	r->is_shared = is_shared;
 	r->line = line;
 	r->frames_where = frames_where;
+	r->identify = identify;
+	r->code_named = code_named;
 	r->n_replaced = n_replaced;
 	if (p->program.layout.code_names != PYTHON_LAYOUT_NONE) {
 		r->trace = trace;

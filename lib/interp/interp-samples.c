@@ -26,14 +26,16 @@ struct interp_samples_part {
 	enum interp_quality quality;
 };
 
-void interp_samples_init(struct interp_samples *s, struct interp_learn *learn)
+void interp_samples_init(struct interp_samples *s, struct interp_learn *learn,
+			 struct interp_shared *shared)
 {
-	*s = (struct interp_samples){ .learn = learn };
+	*s = (struct interp_samples){ .learn = learn, .shared.shared = shared };
 }
 
 void interp_samples_done(struct interp_samples *s)
 {
 	interp_chains_done(&s->chains);
+	interp_shared_view_done(&s->shared);
 	activations_done(&s->activations);
 	interp_readings_done(&s->readings);
 	VEC_FREE(&s->part);
@@ -44,8 +46,10 @@ void interp_samples_renew(struct interp_samples *s, const struct interp_runtime 
 			  uint64_t now_ns)
 {
 	uint32_t epoch = r->renew(r->ctx, now_ns);
-	if (epoch != s->epoch || interp_chains_is_full(&s->chains))
+	if (epoch != s->epoch || interp_chains_is_full(&s->chains)) {
 		interp_chains_clear(&s->chains);
+		interp_shared_renew(&s->shared);
+	}
 	s->epoch = epoch;
 	interp_readings_renew(&s->readings);
 }
@@ -182,6 +186,19 @@ static bool list_heads(struct interp_samples *s)
 
 /* ---- decisions -------------------------------------------------------------------------- */
 
+/* What other processes have taught of a part's callers. */
+static uint32_t recall_shared(struct interp_samples *s, const struct interp_runtime *r,
+			      const struct interp_base *base, enum interp_entry entry,
+			      const struct interp_samples_part *p)
+{
+	struct interp_link link[INTERP_CALLS_DEPTH];
+	size_t n;
+	return interp_base_has(base, p->frame) &&
+	       interp_shared_find(&s->shared, r, base, entry, p->code, p->frame - base->at, link,
+				  &n) == INTERP_CALLS_ONE
+		       ? interp_chains_node(&s->chains, link, n) : INTERP_CHAINS_NONE;
+}
+
 /* What is known of a part's callers without the reading. */
 static uint32_t recall(struct interp_samples *s, const struct interp_runtime *r,
 		       const struct interp_base *base, const struct interp_samples_part *p,
@@ -189,20 +206,24 @@ static uint32_t recall(struct interp_samples *s, const struct interp_runtime *r,
 {
 	const struct interp_chains_place at = interp_base_place(base, p->code, p->frame);
 	uint32_t known = interp_chains_find(&s->chains, &at);
-	return known != INTERP_CHAINS_NONE || (p->is_read && !is_late) ? known :
-		interp_chains_compose(&s->chains, r, base,
-				      interp_entries_find(&s->entries, p->caller_pc), p->code,
-				      p->frame);
+	if (known != INTERP_CHAINS_NONE || (p->is_read && !is_late))
+		return known;
+	enum interp_entry entry = interp_entries_find(&s->entries, p->caller_pc);
+	known = interp_chains_compose(&s->chains, r, base, entry, p->code, p->frame);
+	if (known == INTERP_CHAINS_NONE)
+		return recall_shared(s, r, base, entry, p);
+	return known != INTERP_CHAINS_SEVERAL ? known : INTERP_CHAINS_NONE;
 }
 
 /* The innermost activation has its own instruction and its caller's frame for an instant, or it may
  * have just begun: what native code calls there must have been seen before. */
-static bool is_alone(const struct interp_samples *s, const struct interp_runtime *r, size_t i,
+static bool is_alone(struct interp_samples *s, const struct interp_runtime *r, size_t i,
 		     const struct interp_base *base)
 {
 	const struct interp_samples_part *p = &s->part.v[i];
 	enum interp_entry entry = INTERP_ENTRY_UNKNOWN;
-	if (!i && !interp_calls_has_first(&s->chains.calls, base, p->code))
+	if (!i && !interp_calls_has_first(&s->chains.calls, base, p->code) &&
+	    !interp_shared_has_first(&s->shared, r, base, p->code))
 		return false;
 	if (i)
 		entry = interp_entries_find(&s->entries, p->caller_pc);
@@ -368,6 +389,7 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	const struct interp_reading *read =
 		interp_readings_of(&s->readings, r, &s->chains, n->tid);
 	s->chain = &read->chain;
+	interp_shared_add(&s->shared, r, &s->chains.calls);
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
 	bool is_prompt = lag_ns < LEARN_NS && read->has_innermost;
 	if (interp_learn_goes_on(s->learn, is_prompt))

@@ -18,6 +18,7 @@
 #include "interp/interp-learn.h"
 #include "interp/interp-ops.h"
 #include "interp/interp-readings.h"
+#include "interp/interp-shared.h"
 
 /* How sure the functions of a sample are: that of the least sure activation. */
 enum interp_quality {
@@ -33,6 +34,7 @@ struct interp_base_head;
 
 struct interp_samples {
 	struct interp_learn *learn;     /* borrowed */
+	struct interp_shared_view shared;
 	struct interp_chains chains;
 	uint32_t epoch;                 /* of the runtime's functions */
 	/* Private: of the present sample. */
@@ -44,8 +46,10 @@ struct interp_samples {
 	VEC(struct interp_samples_part) part;
 	VEC(struct interp_base_head) head;      /* of the parts */
 };
-/* learn: what is known of the interpreter, and is learned from these samples. */
-void interp_samples_init(struct interp_samples *s, struct interp_learn *learn);
+/* learn and shared: what is known of the interpreter and of its processes' calls, and is learned
+ * from these samples.  shared may be NULL. */
+void interp_samples_init(struct interp_samples *s, struct interp_learn *learn,
+			 struct interp_shared *shared);
 void interp_samples_done(struct interp_samples *s);
 
 /* A sample whose stack has at least one activation. */

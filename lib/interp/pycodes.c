@@ -124,6 +124,12 @@ uint32_t pycodes_known(const struct pycodes *c, uint64_t at)
 	return i == HASHINDEX_NONE || c->v.v[i].function == VFUNCS_NONE ? PYCODES_NONE : i;
 }
 
+uint32_t pycodes_named(struct pycodes *c, uint32_t function)
+{
+	const struct pycode code = { .function = function };
+	return VEC_PUSH(&c->v, code) ? (uint32_t)c->v.n - 1 : PYCODES_NONE;
+}
+
 /* ---- by instruction -------------------------------------------------------------------- */
 
 static uint32_t find_by_start(struct pycodes *c, uint64_t at)

@@ -69,6 +69,9 @@ uint32_t pycodes_known(const struct pycodes *c, uint64_t at);
  * their objects (3.11). */
 uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, enum interp_search how);
 
+/* A function of which only the name is known (id of vfuncs).  PYCODES_NONE: no memory. */
+uint32_t pycodes_named(struct pycodes *c, uint32_t function);
+
 /* The line of an instruction; 0: it has none, or is unknown. */
 uint32_t pycodes_line(struct pycodes *c, uint32_t id, uint32_t off);
 

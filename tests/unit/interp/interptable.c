@@ -113,7 +113,7 @@ void interptable_begin(struct interp_samples *s)
 	if (!learn)
 		abort();
 	interp_learn_init(learn, &interptable);
-	interp_samples_init(s, learn);
+	interp_samples_init(s, learn, NULL);
 }
 
 void interptable_end(struct interp_samples *s)

@@ -143,7 +143,7 @@ static void share(void)
 {
 	struct interp_samples first, second;
 	interptable_begin(&first);
-	interp_samples_init(&second, first.learn);
+	interp_samples_init(&second, first.learn, NULL);
 	tap_ok(!interp_learn_is_known(first.learn), "nothing is known for other processes");
 	interptable_learn(&first, &frames);
 	tap_ok(interp_learn_is_known(first.learn), "the places are");

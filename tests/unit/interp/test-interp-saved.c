@@ -47,7 +47,7 @@ static void read_learned(void)
 	tap_int(interp_saved_read(dir, NAME, &l), 0, "it is read");
 	tap_int(l.instruction, R15, "the place of the instruction");
 	tap_int(l.frame, RBX, "that of the frame");
-	interp_samples_init(&s, &l);
+	interp_samples_init(&s, &l, NULL);
 	interptable_execute("0123");
 	tap_int(interptable_sample(&s, &frames, 3, 10, 3, 1000), INTERP_QUALITY_EXACT,
 		"the first sample has its functions");
