@@ -16,7 +16,7 @@ static bool add_activation(struct activations *a, const struct stack_regs_walk *
 	struct activation one = {
 		.pc = f->pc - bias, .regs = w->regs,
 		.cfa = w->i + 1 < w->n ? w->frame[w->i + 1].sp : 0,
-		.caller_pc = w->i + 1 < w->n ? w->frame[w->i + 1].pc : 0,
+		.caller_pc = w->i + 1 < w->n ? w->frame[w->i + 1].pc - bias : 0,
 	};
 	one.regs.valid &= w->user->arch->callee_saved;
 	return VEC_PUSH(&a->v, one);

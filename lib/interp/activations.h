@@ -21,7 +21,7 @@
 struct activation {
 	uint64_t pc;                    /* in the loop: an address of the file */
 	uint64_t cfa;                   /* 0: unknown */
-	uint64_t caller_pc;             /* to which it returns; 0: unknown */
+	uint64_t caller_pc;             /* to which it returns, likewise; 0: unknown */
 	struct unwind_regs regs;        /* those that are known */
 };
 

@@ -21,10 +21,22 @@ static uint64_t find(const struct interp_runtime *r, const struct interp_base_he
 	return 0;
 }
 
-struct interp_base interp_base_find(const struct interp_runtime *r,
-				    const struct interp_base_head *outer, size_t n)
+uint64_t interp_base_root(const struct interp_runtime *r, const struct interp_chain *chain)
 {
-	struct interp_base ret = { .at = find(r, outer, n) };
+	uint32_t n_bytes;
+	if (!chain->link.n || !chain->is_whole || !r->frames_where)
+		return 0;
+	const struct interp_link *first = &chain->link.v[chain->link.n - 1];
+	return r->frames_where(r->ctx, first->code, &n_bytes) == INTERP_FRAMES_STACKED ? first->at
+										       : 0;
+}
+
+struct interp_base interp_base_find(const struct interp_runtime *r,
+				    const struct interp_base_head *outer, size_t n, uint64_t root)
+{
+	struct interp_base ret = { .at = n ? find(r, outer, n) : root };
+	if (!n && root)
+		ret.outer_code = INTERP_BASE_ROOT;
 	if (!n)
 		return ret;
 	ret.outer_code = outer->code;

@@ -25,13 +25,21 @@ struct interp_base_head {
 
 struct interp_base {
 	uint64_t at;                    /* 0: unknown */
-	uint32_t outer_code, line;      /* of the caller; line: only if `at` is known */
+	uint32_t outer_code, line;      /* of the caller, or INTERP_BASE_ROOT; line: only if `at`
+					 * is known */
 	uint64_t outer;                 /* its frame; 0: there is no such activation */
 };
 
-/* That of the activation that the first of n heads has called; the others are further out. */
+/* Instead of a function, outside of a thread's outermost activation. */
+#define INTERP_BASE_ROOT (UINT32_MAX - 2)
+
+/* Where the frames of a thread begin, by all functions that it executes; 0: unknown. */
+uint64_t interp_base_root(const struct interp_runtime *r, const struct interp_chain *chain);
+
+/* That of the activation that the first of n heads has called; the others are further out.  root:
+ * where those of the thread begin, or 0. */
 struct interp_base interp_base_find(const struct interp_runtime *r,
-				    const struct interp_base_head *outer, size_t n);
+				    const struct interp_base_head *outer, size_t n, uint64_t root);
 
 /* Does the activation execute only that function?  entry: what native code has called. */
 bool interp_base_is_alone(const struct interp_runtime *r, const struct interp_base *base,

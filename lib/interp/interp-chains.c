@@ -225,12 +225,13 @@ void interp_chains_learn(struct interp_chains *c, const struct interp_runtime *r
 			 const struct interp_chain *chain)
 {
 	size_t first = 0;
+	uint64_t root = interp_base_root(r, chain);
 	if (!has_nodes(c) || !list_heads(c, chain))
 		return;
 	for (size_t i = 0; i < c->head.n && chain->ends.v[i] <= chain->link.n; i++) {
 		size_t end = chain->ends.v[i], n_outer = c->head.n - i - 1;
 		const struct interp_base base =
-			interp_base_find(r, c->head.v + i + 1, n_outer);
+			interp_base_find(r, c->head.v + i + 1, n_outer, root);
 		if (end > first && first < LEARNED_MAX)
 			learn_activation(c, r, &base, chain->link.v, first, end);
 		first = end;

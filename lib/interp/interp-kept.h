@@ -23,6 +23,7 @@ struct interp_kept_head {
 struct interp_kept {
 	VEC(struct interp_kept_head) head;      /* if there are some, there are no activations */
 	uint32_t epoch, n_clears;       /* of functions and of chains, which these belong to */
+	uint64_t root;                  /* interp_base_root */
 	struct activations activations;
 	size_t n_bytes;                 /* of memory that it takes */
 	void *stack;                    /* private */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "interp/interp-callplaces.h"
+#include "interp/interp-entries.h"
 
 /* Of one place.  values: bits of hashes of the different values. */
 struct interp_learn_place {
@@ -37,6 +38,7 @@ struct interp_learn {
 	struct interp_learn_place *place;
 	struct interp_learn_pairs *pairs;       /* of INTERP_LEARN_PAIRS places; NULL: none yet */
 	struct interp_callplaces calls;
+	struct interp_entries entries;  /* the users' */
 };
 /* Begins with the places that r says. */
 void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r);

@@ -208,7 +208,7 @@ static uint32_t recall(struct interp_samples *s, const struct interp_runtime *r,
 	uint32_t known = interp_chains_find(&s->chains, &at);
 	if (known != INTERP_CHAINS_NONE || (p->is_read && !is_late))
 		return known;
-	enum interp_entry entry = interp_entries_find(&s->entries, p->caller_pc);
+	enum interp_entry entry = interp_entries_find(&s->learn->entries, p->caller_pc);
 	known = interp_chains_compose(&s->chains, r, base, entry, p->code, p->frame);
 	if (known == INTERP_CHAINS_NONE)
 		return recall_shared(s, r, base, entry, p);
@@ -226,7 +226,7 @@ static bool is_alone(struct interp_samples *s, const struct interp_runtime *r, s
 	    !interp_shared_has_first(&s->shared, r, base, p->code))
 		return false;
 	if (i)
-		entry = interp_entries_find(&s->entries, p->caller_pc);
+		entry = interp_entries_find(&s->learn->entries, p->caller_pc);
 	return interp_base_is_alone(r, base, entry, p->code, p->frame);
 }
 
@@ -239,7 +239,7 @@ static void learn_entry(struct interp_samples *s, const struct interp_runtime *r
 	if (r->frames_where && p->caller_pc)
 		w = r->frames_where(r->ctx, s->chain->link.v[p->first + p->n - 1].code, &n_bytes);
 	if (w != INTERP_FRAMES_UNKNOWN)
-		interp_entries_learn(&s->entries, p->caller_pc, w != INTERP_FRAMES_STACKED);
+		interp_entries_learn(&s->learn->entries, p->caller_pc, w != INTERP_FRAMES_STACKED);
 }
 
 static enum interp_quality believe(struct interp_samples *s, const struct interp_runtime *r,
@@ -247,7 +247,7 @@ static enum interp_quality believe(struct interp_samples *s, const struct interp
 {
 	struct interp_samples_part *p = &s->part.v[i];
 	const struct interp_base base =
-		interp_base_find(r, s->head.v + i + 1, s->head.n - i - 1);
+		interp_base_find(r, s->head.v + i + 1, s->head.n - i - 1, s->root);
 	uint32_t read = INTERP_CHAINS_NONE, known = INTERP_CHAINS_NONE;
 	if (p->was_known)
 		return INTERP_QUALITY_REMEMBERED;
@@ -389,6 +389,7 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	const struct interp_reading *read =
 		interp_readings_of(&s->readings, r, &s->chains, n->tid);
 	s->chain = &read->chain;
+	s->root = interp_base_root(r, s->chain);
 	interp_shared_add(&s->shared, r, &s->chains.calls);
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
 	bool is_prompt = lag_ns < LEARN_NS && read->has_innermost;
@@ -431,8 +432,11 @@ bool interp_samples_keep(const struct interp_samples *s, const struct interp_run
 {
 	if (!r->n_replaced || !s->activations.v.n)
 		return false;
-	return (s->part.n == s->activations.v.n && keep_heads(s, ret)) ||
-	       interp_kept_copy(ret, &s->activations);
+	if ((s->part.n != s->activations.v.n || !keep_heads(s, ret)) &&
+	    !interp_kept_copy(ret, &s->activations))
+		return false;
+	ret->root = s->root;
+	return true;
 }
 
 static bool list_heads_again(struct interp_samples *s, const struct interp_kept *k)
@@ -460,6 +464,7 @@ enum interp_quality interp_samples_again(struct interp_samples *s, const struct 
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = true;
 	s->chain = &s->unread;
+	s->root = k->root;
 	if (k->head.n ? !list_heads_again(s, k) : !list_parts(s, r, &k->activations, true))
 		return INTERP_QUALITY_UNKNOWN;
 	read_callers(s, r, true, false);

@@ -40,9 +40,9 @@ struct interp_samples {
 	/* Private: of the present sample. */
 	struct activations activations;
 	struct interp_readings readings;
-	struct interp_entries entries;
 	const struct interp_chain *chain; /* what was read */
 	struct interp_chain unread;     /* nothing */
+	uint64_t root;                  /* of the thread: interp_base_root */
 	VEC(struct interp_samples_part) part;
 	VEC(struct interp_base_head) head;      /* of the parts */
 };

@@ -68,6 +68,8 @@ static uint32_t number_of(struct interp_shared_view *v, const struct interp_runt
 			  uint32_t code)
 {
 	struct interp_function f;
+	if (code == INTERP_BASE_ROOT)
+		return code;
 	uint32_t *number = ITEM(&v->number, code);
 	if (!number)
 		return UNSHARED;

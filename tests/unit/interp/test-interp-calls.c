@@ -46,7 +46,7 @@ static void learn(uint64_t at, uint32_t off, const uint32_t *function, size_t n)
 static struct interp_base base_at(uint64_t at, uint32_t off)
 {
 	const struct interp_base_head outer = { OUTER, off, at };
-	return interp_base_find(&runtime, &outer, 1);
+	return interp_base_find(&runtime, &outer, 1, 0);
 }
 
 static uint32_t remembered(const struct interp_base *base, uint32_t code, uint64_t distance)
@@ -72,7 +72,7 @@ static void check_bases(void)
 	const struct interp_base_head heads[] = {
 		{ GENERATOR, 10, 0x99990 }, { OUTER, 25, 0x1000 },
 	};
-	struct interp_base base = interp_base_find(&runtime, heads, 2);
+	struct interp_base base = interp_base_find(&runtime, heads, 2, 0);
 	tap_ok(base.at == 0x1000 + 90 && base.outer_code == GENERATOR && base.line == 1,
 	       "after the frame of a function, although a generator is between");
 	tap_ok(is_alone(&base, INTERP_ENTRY_FUNCTION, 3, 0x1000 + 90) &&
@@ -85,9 +85,26 @@ static void check_bases(void)
 	       !is_alone(&base, INTERP_ENTRY_GENERATOR, GENERATOR, 0x1000 + 110),
 	       "which is alone, once it has begun");
 	const struct interp_base_head unknown[] = { { UNKNOWN, 0, 0x1000 }, { OUTER, 0, 0x800 } };
-	base = interp_base_find(&runtime, unknown, 2);
+	base = interp_base_find(&runtime, unknown, 2, 0);
 	tap_ok(!base.at && base.outer == 0x1000, "after a frame without a known size: unknown");
 	tap_ok(!is_alone(&base, INTERP_ENTRY_FUNCTION, 3, 0x1000), "nothing is alone there");
+}
+
+/* The outermost activation of a thread. */
+static void check_roots(void)
+{
+	struct interp_link link[] = { { 0x1030, 2, 0 }, { 0x1000, 3, 0 } };
+	struct interp_chain c = { .link = { link, 2, 2 }, .is_whole = true };
+	tap_ok(interp_base_root(&runtime, &c) == 0x1000, "frames begin with the first function's");
+	struct interp_base base = interp_base_find(&runtime, NULL, 0, 0x1000);
+	tap_ok(base.at == 0x1000 && base.outer_code == INTERP_BASE_ROOT &&
+	       is_alone(&base, INTERP_ENTRY_FUNCTION, 3, 0x1000),
+	       "so does the outermost activation");
+	link[1].code = GENERATOR;
+	tap_ok(!interp_base_root(&runtime, &c), "not if that is a generator's");
+	c.is_whole = false;
+	link[1].code = 3;
+	tap_ok(!interp_base_root(&runtime, &c), "nor if the first function is unknown");
 }
 
 int main(void)
@@ -95,6 +112,7 @@ int main(void)
 	static const uint32_t first[] = { 1, 2, 3 }, second[] = { 1, 2, 4 }, third[] = { 5, 3, 6 };
 	static const uint32_t loop[] = { 1, 1, 1, 1, 1, 3 };
 	check_bases();
+	check_roots();
 	learn(0x1000, 25, first, 3);
 	learn(0x3000, 27, first, 3);
 	struct interp_base here = base_at(0x5000, 20), other = base_at(0x5000, 30);

@@ -77,7 +77,7 @@ static struct interp_base base_in(struct process *p)
 {
 	const struct interp_runtime r = runtime_of(p);
 	const struct interp_base_head outer = { OUTER + p->add, 25, 0x5000 };
-	return interp_base_find(&r, &outer, 1);
+	return interp_base_find(&r, &outer, 1, 0);
 }
 
 static enum interp_calls_found find(struct process *p, uint32_t function, uint64_t distance,
