@@ -6,6 +6,7 @@
 #include "interp/interp-saved.h"
 #include "proc/memoryrights.h"
 #include "proc/procs.h"
+#include "symbolize/elf/dso.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -215,6 +216,15 @@ struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_pr
 	return e->process;
 }
 
+/* Is the program one whose interpreter is known?  Then it is not searched for long. */
+static bool is_known(const struct interp_cache *c, const struct procs_process *p)
+{
+	for (size_t i = 0; i < c->file.n && p->exe != UINT32_MAX; i++)
+		if (c->file.v[i]->serial == dso_get(c->tables.dsos, p->exe)->serial)
+			return true;
+	return false;
+}
+
 bool interp_cache_is_early(struct interp_cache *c, const struct procs_process *p,
 			   uint64_t now_ns)
 {
@@ -223,7 +233,7 @@ bool interp_cache_is_early(struct interp_cache *c, const struct procs_process *p
 		return false;
 	if (!e->seen_ns)
 		e->seen_ns = now_ns;
-	return now_ns - e->seen_ns < EARLY_NS;
+	return now_ns - e->seen_ns < EARLY_NS && !is_known(c, p);
 }
 
 static void add_samples(struct interp_cache *c, struct interp_cache_entry *e, uint32_t pid)
