@@ -12,7 +12,8 @@
 #include <stdio.h>
 
 enum {
-	SYMBOL_RUNTIME, SYMBOL_CODE_TYPE, SYMBOL_LOOP, SYMBOL_VERSION, SYMBOL_RESTORE,
+	SYMBOL_RUNTIME, SYMBOL_CODE_TYPE, SYMBOL_BYTES_TYPE, SYMBOL_LOOP, SYMBOL_VERSION,
+	SYMBOL_RESTORE,
 };
 
 /* ---- programs ------------------------------------------------------------------------------ */
@@ -58,6 +59,7 @@ static int open_python(struct interp_process *base, const struct interp_place *a
 	const struct python_places places = {
 		.path = at->dso->path, .cfi = at->cfi, .memory = &base->memory, .bias = at->bias,
 		.runtime = s[SYMBOL_RUNTIME].vaddr, .code_type = s[SYMBOL_CODE_TYPE].vaddr,
+		.bytes_type = s[SYMBOL_BYTES_TYPE].vaddr,
 		.loop = s[SYMBOL_LOOP].vaddr, .n_loop_bytes = s[SYMBOL_LOOP].n_bytes,
 		.version = s[SYMBOL_VERSION].vaddr,
 		.restore = s[SYMBOL_RESTORE].vaddr, .n_restore_bytes = s[SYMBOL_RESTORE].n_bytes,
@@ -75,6 +77,7 @@ static int open_python(struct interp_process *base, const struct interp_place *a
 	p->codes.pages = &base->pages;
 	p->codes.vfuncs = base->t.vfuncs;
 	p->codes.code_type = p->program.code_type;
+	p->codes.bytes_type = p->program.bytes_type;
 	p->codes.layout = &p->program.layout;
 	interp_python_set_runtime(p);
 	return 0;
@@ -148,6 +151,7 @@ const struct interp_language interp_python = {
 	.symbol = {
 		[SYMBOL_RUNTIME] = { "_PyRuntime", .is_needed = true },
 		[SYMBOL_CODE_TYPE] = { "PyCode_Type", .is_needed = true },
+		[SYMBOL_BYTES_TYPE] = { "PyBytes_Type", .is_needed = true },
 		[SYMBOL_LOOP] = { "_PyEval_EvalFrameDefault", .is_function = true },
 		[SYMBOL_VERSION] = { "Py_Version" },
 		[SYMBOL_RESTORE] = { "PyEval_RestoreThread", .is_function = true },

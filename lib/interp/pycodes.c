@@ -55,7 +55,8 @@ static void read_code(struct pycodes *c, struct pycode *code)
 	char name[sizeof(NAME_PREFIX) + sizeof(read.name)];
 	code->function = VFUNCS_NONE;
 	python_lines_done(&code->lines);
-	if (!python_code_read(c->pages, c->layout, c->code_type, code->at, &read))
+	if (!python_code_has_lines(c->pages, c->layout, c->bytes_type, code->at) ||
+	    !python_code_read(c->pages, c->layout, c->code_type, code->at, &read))
 		return;
 	snprintf(name, sizeof(name), NAME_PREFIX "%s", read.name);
 	code->function = vfuncs_add(c->vfuncs, name, read.file, read.lines.first);
@@ -142,17 +143,22 @@ static uint32_t find_by_start(struct pycodes *c, uint64_t at)
 										 : PYCODES_NONE;
 }
 
-/* Goes back from an instruction to the first word that is the type of code objects. */
+/* Goes back from an instruction to the first code object. */
 static uint32_t search(struct pycodes *c, uint64_t at)
 {
 	uint64_t word[RUNTIME_PAGE_BYTES / 8], page = at & ~(uint64_t)(RUNTIME_PAGE_BYTES - 1);
 	size_t n = (at - page) / 8 + 1;
+	uint32_t id;
 	for (unsigned int i = 0; i < SEARCH_PAGES && page; i++) {
 		if (!runtime_pages_read(c->pages, page, word, sizeof(word)))
 			return PYCODES_NONE;
-		while (n-- > 0)
-			if (word[n] == c->code_type)
-				return pycodes_at(c, page + 8 * n - PYTHON_TYPE_OFF);
+		while (n-- > 0) {
+			if (word[n] != c->code_type)
+				continue;
+			id = pycodes_at(c, page + 8 * n - PYTHON_TYPE_OFF);
+			if (id != PYCODES_NONE && c->v.v[id].function != VFUNCS_NONE)
+				return id;
+		}
 		page -= RUNTIME_PAGE_BYTES;
 		n = RUNTIME_PAGE_BYTES / 8;
 	}

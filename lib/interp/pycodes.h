@@ -42,7 +42,7 @@ struct pycodes {
 	struct runtime_pages *pages;
 	const struct python_layout *layout;
 	struct vfuncs *vfuncs;
-	uint64_t code_type;
+	uint64_t code_type, bytes_type; /* addresses of PyCode_Type and PyBytes_Type */
 	uint64_t now_ns;                /* of the present reading; 0: all is compared */
 	uint32_t epoch;                 /* ids are valid until it changes */
 	uint32_t n_replaced;            /* objects that were found where another one had been */

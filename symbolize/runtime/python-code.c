@@ -103,6 +103,15 @@ bool python_code_key(struct runtime_pages *p, const struct python_layout *l, uin
 	return true;
 }
 
+bool python_code_has_lines(struct runtime_pages *p, const struct python_layout *l,
+			   uint64_t bytes_type, uint64_t at)
+{
+	uint64_t lines, type;
+	return runtime_pages_read(p, at + l->code_lines, &lines, sizeof(lines)) &&
+	       runtime_pages_read(p, lines + PYTHON_TYPE_OFF, &type, sizeof(type)) &&
+	       type == bytes_type;
+}
+
 /* The contents of a bytes object; *ret_n is their number, at most max. */
 static bool find_bytes(struct runtime_pages *p, uint64_t at, uint64_t max, uint64_t *ret_n)
 {

@@ -38,6 +38,11 @@ struct python_code_key {
 bool python_code_key(struct runtime_pages *p, const struct python_layout *l, uint64_t type_at,
 		     uint64_t at, struct python_code_key *ret);
 
+/* Has it a line table?  Other memory may look like a code object: the address of their type is in
+ * dictionaries, too.  bytes_type: PyBytes_Type. */
+bool python_code_has_lines(struct runtime_pages *p, const struct python_layout *l,
+			   uint64_t bytes_type, uint64_t at);
+
 /* Likewise.  python_lines_done frees the line table. */
 bool python_code_read(struct runtime_pages *p, const struct python_layout *l, uint64_t type_at,
 		      uint64_t at, struct python_code *ret);

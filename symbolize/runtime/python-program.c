@@ -85,6 +85,7 @@ enum python_program_result python_program_open(const struct python_places *from,
 {
 	*ret = (struct python_program){
 		.runtime = from->runtime + from->bias, .code_type = from->code_type + from->bias,
+		.bytes_type = from->bytes_type + from->bias,
 	};
 	enum python_program_result r = find_layout(from, ret);
 	/* threads are found by the C library's structures, whose layout differs elsewhere */

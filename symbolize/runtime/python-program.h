@@ -20,6 +20,7 @@ struct python_places {
 	uint64_t bias;                  /* address in the process = vaddr + bias */
 	uint64_t runtime;               /* vaddr of _PyRuntime */
 	uint64_t code_type;             /* PyCode_Type */
+	uint64_t bytes_type;            /* PyBytes_Type */
 	uint64_t version;               /* Py_Version (3.11); 0: there is none */
 	uint64_t loop, n_loop_bytes;    /* _PyEval_EvalFrameDefault */
 	uint64_t restore, n_restore_bytes;      /* PyEval_RestoreThread; 0: there is none */
@@ -30,7 +31,7 @@ struct python_places {
 struct python_program {
 	char version[PYTHON_VERSION_BYTES];     /* "3.11.2"; before 3.11 "3.8"; "": unknown */
 	struct python_layout layout;
-	uint64_t runtime, code_type;            /* addresses in the process */
+	uint64_t runtime, code_type, bytes_type;        /* addresses in the process */
 	struct runtime_loop loop;
 	struct runtime_range take_lock;         /* vaddr: what waits for the global lock; or 0 */
 };

@@ -65,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	vfuncs_init(&vfuncs, NULL);
 	struct pycodes codes = {
 		.pages = &pages, .layout = &layout, .vfuncs = &vfuncs, .code_type = BASE,
+		.bytes_type = BASE,
 		.now_ns = 1,
 	};
 	read_all(&codes, &memory);

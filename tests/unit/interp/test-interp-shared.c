@@ -111,7 +111,7 @@ static void check_other(struct process *other)
 		"nor through a function that may be another one");
 	tap_ok(has_first(other, 1) && !has_first(other, 2), "what native code has called");
 	execute(other, second, 3);
-	tap_int(find(other, 3, 30, link, &n), INTERP_CALLS_SEVERAL, "two ways: neither is believed");
+	tap_int(find(other, 3, 30, link, &n), INTERP_CALLS_SEVERAL, "two ways: none is believed");
 }
 
 /* Its functions have other codes than before. */

@@ -28,7 +28,7 @@ static void start(unsigned int minor)
 	runtime_pages_init(&pages, &from, 100000);
 	codes = (struct pycodes){
 		.pages = &pages, .layout = &layout, .vfuncs = &vfuncs,
-		.code_type = PYMEMORY_CODE_TYPE, .now_ns = 1,
+		.code_type = PYMEMORY_CODE_TYPE, .bytes_type = PYMEMORY_BYTES_TYPE, .now_ns = 1,
 	};
 }
 
@@ -64,6 +64,23 @@ static void check_young(void)
 	codes.now_ns++;
 	tap_ok(pycodes_at(&codes, young) == code && strcmp(file_of(code), "/srv/b.py") == 0,
 		"an object that was made since a page was read");
+}
+
+/* A dictionary of names, with the type of code objects among its values. */
+static void check_false(void)
+{
+	start(11);
+	uint64_t name = pymemory_text(&memory, "CODE_TYPE", 9, 1, true);
+	uint64_t at = pymemory_room(&memory, 4096);
+	for (uint64_t i = 0; i < 40; i++)
+		gomemory_word(&memory.memory, at + 8 * i, name);
+	gomemory_word(&memory.memory, at + PYTHON_TYPE_OFF, PYMEMORY_CODE_TYPE);
+	gomemory_word(&memory.memory, at + PYTHON_SIZE_OFF, 10000000);
+	tap_int(pycodes_of(&codes, at + 2000, INTERP_SEARCH_LIKELY), PYCODES_NONE,
+		"memory that looks like an object");
+	uint32_t code = pycodes_at(&codes, at);
+	tap_ok(code == PYCODES_NONE || codes.v.v[code].function == VFUNCS_NONE,
+	       "it is no function");
 }
 
 int main(void)
@@ -127,6 +144,7 @@ int main(void)
 	uint32_t epoch = codes.epoch;
 	pycodes_limit(&codes);
 	tap_int(codes.epoch, epoch, "few objects stay");
+	check_false();
 	check_young();
 	pycodes_done(&codes);
 	runtime_pages_done(&pages);

@@ -7,6 +7,7 @@
 #include "tests/unit/symbolize/gomemory.h"
 
 #define PYMEMORY_CODE_TYPE (GOMEMORY_DATA + 0x1000u)    /* PyCode_Type */
+#define PYMEMORY_BYTES_TYPE (GOMEMORY_DATA + 0x1100u)   /* PyBytes_Type */
 #define PYMEMORY_TID 4242u
 
 struct pymemory {
@@ -50,6 +51,7 @@ static inline uint64_t pymemory_text(struct pymemory *m, const void *characters,
 static inline uint64_t pymemory_bytes(struct pymemory *m, const void *bytes, uint64_t n)
 {
 	uint64_t at = pymemory_room(m, PYTHON_BYTES_OFF + n + 1);
+	gomemory_word(&m->memory, at + PYTHON_TYPE_OFF, PYMEMORY_BYTES_TYPE);
 	gomemory_word(&m->memory, at + PYTHON_SIZE_OFF, n);
 	gomemory_put(&m->memory, at + PYTHON_BYTES_OFF, bytes, n);
 	return at;

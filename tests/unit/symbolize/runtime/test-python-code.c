@@ -145,6 +145,8 @@ static void codes(unsigned int minor)
 	bool ok = python_code_read(&pages, l, PYMEMORY_CODE_TYPE, at, &c);
 	tap_ok(ok && strcmp(c.name, "Shop.pay") == 0 && strcmp(c.file, "/srv/a.py") == 0 &&
 	       c.lines.first == 12 && c.lines.n_bytes == 2 && c.n_bytes == 40, "a function");
+	tap_ok(python_code_has_lines(&pages, l, PYMEMORY_BYTES_TYPE, at) &&
+	       !python_code_has_lines(&pages, l, PYMEMORY_CODE_TYPE, at), "a line table");
 	tap_ok(l->has_object_code ? c.start > at + 320 : c.start == at + l->code_start,
 	       "where its instructions are");
 	python_lines_done(&c.lines);
