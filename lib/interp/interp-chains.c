@@ -106,6 +106,20 @@ uint32_t interp_chains_node(struct interp_chains *c, const struct interp_link *l
 	return node;
 }
 
+uint32_t interp_chains_node_with_lines(struct interp_chains *c, const struct interp_link *link,
+				       size_t n)
+{
+	uint32_t node = has_nodes(c) ? 0 : INTERP_CHAINS_NONE;
+	while (n-- > 0 && node != INTERP_CHAINS_NONE) {
+		node = add_node(c, node, &link[n]);
+		if (node == INTERP_CHAINS_NONE || !link[n].off || c->node.v[node].n_other)
+			continue;
+		c->node.v[node].off = link[n].off;
+		c->node.v[node].n_off = 1;
+	}
+	return node;
+}
+
 struct interp_chains_caller interp_chains_caller(const struct interp_chains *c, uint32_t node)
 {
 	const struct interp_chains_node *n = &c->node.v[node];
@@ -181,21 +195,27 @@ static void add_seen(struct interp_chains *c, const struct interp_chains_place *
 	add_weight(&c->seen.v[i], node);
 }
 
+static void learn_place(struct interp_chains *c, const struct interp_base *base,
+			const struct interp_link *l, uint32_t node)
+{
+	const struct interp_chains_place at = interp_base_place(base, l->code, l->at);
+	add_seen(c, &at, node);
+	if (!c->is_common)
+		add_frame(c, l->code, l->at);
+}
+
 /* An activation: its functions are those from index `first` to before `end`. */
 static void learn_activation(struct interp_chains *c, const struct interp_runtime *r,
 			     const struct interp_base *base, const struct interp_link *link,
 			     size_t first, size_t end)
 {
 	uint32_t node = 0;
-	interp_calls_add_first(&c->calls, base, link[end - 1].code);
-	for (size_t i = end; i-- > first;) {
+	if (link[end - 1].code != INTERP_NO_CODE)
+		interp_calls_add_first(&c->calls, base, link[end - 1].code);
+	for (size_t i = end; i-- > first && link[i].code != INTERP_NO_CODE;) {
 		const struct interp_link *l = &link[i];
-		if (i < LEARNED_MAX) {
-			const struct interp_chains_place at =
-				interp_base_place(base, l->code, l->at);
-			add_seen(c, &at, node);
-			add_frame(c, l->code, l->at);
-		}
+		if (i < LEARNED_MAX && (!c->is_common || interp_base_has(base, l->at)))
+			learn_place(c, base, l, node);
 		node = add_node(c, node, l);
 		if (node == INTERP_CHAINS_NONE)
 			return;
@@ -203,7 +223,8 @@ static void learn_activation(struct interp_chains *c, const struct interp_runtim
 		if (i == first)
 			return;
 		note_off(&c->node.v[node], r, l->off);
-		interp_calls_add(&c->calls, l->code, link[i - 1].code);
+		if (link[i - 1].code != INTERP_NO_CODE)
+			interp_calls_add(&c->calls, l->code, link[i - 1].code);
 	}
 }
 

@@ -42,6 +42,7 @@ struct interp_chains {
 	struct hashindex nodes, places, frames;
 	struct interp_calls calls;
 	uint32_t n_clears;              /* nodes are valid until it changes */
+	bool is_common;                 /* to several processes: addresses say nothing */
 };
 void interp_chains_done(struct interp_chains *c);
 
@@ -51,7 +52,8 @@ bool interp_chains_is_full(const struct interp_chains *c);
 /* Forgets all. */
 void interp_chains_clear(struct interp_chains *c);
 
-/* Remembers the functions that a thread executed at one moment. */
+/* Remembers the functions that a thread executed at one moment.  A function may be
+ * INTERP_NO_CODE: it is not remembered, nor what it has called. */
 void interp_chains_learn(struct interp_chains *c, const struct interp_runtime *r,
 			 const struct interp_chain *chain);
 
@@ -61,6 +63,10 @@ bool interp_chains_has(const struct interp_chains *c, uint32_t code, uint64_t fr
 /* The node of n callers, innermost first, which is added if necessary; 0: none.
  * INTERP_CHAINS_NONE: no memory. */
 uint32_t interp_chains_node(struct interp_chains *c, const struct interp_link *link, size_t n);
+
+/* The same, of functions whose offsets are lines; 0: unknown. */
+uint32_t interp_chains_node_with_lines(struct interp_chains *c, const struct interp_link *link,
+				       size_t n);
 
 /* The callers that are believed.  INTERP_CHAINS_NONE: none are. */
 uint32_t interp_chains_find(const struct interp_chains *c, const struct interp_chains_place *at);

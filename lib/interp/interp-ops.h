@@ -87,7 +87,7 @@ struct interp_runtime {
 	/* False: other processes may have another function like that.  NULL: they have nothing in
 	 * common. */
 	bool (*identify)(void *ctx, uint32_t code, struct interp_function *ret);
-	/* A code for a function that another process has; its offsets are not known.
+	/* A code for a function that another process has; its offsets are lines.
 	 * INTERP_NO_CODE: no memory. */
 	uint32_t (*code_named)(void *ctx, const struct interp_function *f);
 	/* The function whose frame is, or was, at an address, and the frame of the one that has

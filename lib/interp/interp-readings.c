@@ -100,6 +100,7 @@ const struct interp_reading *interp_readings_of(struct interp_readings *s,
 {
 	struct interp_reading *t;
 	bool is_equal = find_thread(s, tid, &t), is_there = false;
+	t->is_new = !is_equal;
 	for (unsigned int i = 0; i < TRIES && !is_equal; i++) {
 		if (i == 1)
 			is_there = interp_samecpu_enter(&s->cpu, tid);

@@ -25,6 +25,7 @@ struct interp_readings {
 		uint32_t tid;
 		struct interp_chain chain;      /* empty: it could not be read */
 		bool has_innermost;     /* nothing changed while it was read */
+		bool is_new;            /* it was not asked for before */
 	} thread[INTERP_READINGS_THREADS];
 	uint32_t n;
 	/* Private. */

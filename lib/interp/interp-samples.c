@@ -1,8 +1,8 @@
 #include "interp/interp-samples.h"
 
-#include "agg/frames.h"
 #include "base/clock.h"
 #include "interp/interp-base.h"
+#include "interp/interp-samples-private.h"
 #include "interp/interp-traces.h"
 
 #include <stdlib.h>
@@ -13,18 +13,6 @@
 #define LATE_NS 1000000u
 /* Places are learned from samples that are not older. */
 #define LEARN_NS 2000000u
-
-/* An activation: its innermost function, and its callers. */
-struct interp_samples_part {
-	uint32_t code, off;
-	uint64_t frame;                 /* 0: unknown */
-	uint64_t caller_pc;             /* 0: unknown */
-	bool was_known;                 /* node, in a sample that was kept */
-	bool is_read;                   /* its callers lead to the next activation */
-	size_t first, n;                /* if so: its functions in the chain */
-	uint32_t node;                  /* of its callers; INTERP_CHAINS_NONE: unknown */
-	enum interp_quality quality;
-};
 
 void interp_samples_init(struct interp_samples *s, struct interp_learn *learn,
 			 struct interp_shared *shared)
@@ -103,18 +91,6 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 	return true;
 }
 
-/* The index after the last function of the activation that the one at index `at` belongs to. */
-static bool find_end(const struct interp_chain *c, size_t at, size_t *ret)
-{
-	for (size_t i = 0; i < c->ends.n; i++) {
-		if (c->ends.v[i] <= at)
-			continue;
-		*ret = c->ends.v[i];
-		return *ret <= c->link.n;
-	}
-	return false;
-}
-
 /* Does the chain go on, after index `end`, as the native stack does? */
 static bool leads_on(const struct interp_samples *s, const struct interp_runtime *r, size_t i,
 		     size_t end, bool is_whole)
@@ -143,7 +119,7 @@ static size_t take_part(struct interp_samples *s, const struct interp_runtime *r
 		return at;
 	p->off = p->code == INTERP_NO_CODE ? inner->off : p->off;
 	p->code = inner->code;
-	if (!find_end(s->chain, at, &end) || !leads_on(s, r, i, end, is_whole))
+	if (!interp_samples_end(s->chain, at, &end) || !leads_on(s, r, i, end, is_whole))
 		return at;
 	p->is_read = true;
 	p->first = at;
@@ -189,14 +165,13 @@ static bool list_heads(struct interp_samples *s)
 /* What other processes have taught of a part's callers. */
 static uint32_t recall_shared(struct interp_samples *s, const struct interp_runtime *r,
 			      const struct interp_base *base, enum interp_entry entry,
-			      const struct interp_samples_part *p)
+			      const struct interp_samples_part *p, bool are_several)
 {
+	const struct interp_shared_place at = { base, entry, p->code, p->frame, are_several };
 	struct interp_link link[INTERP_CALLS_DEPTH];
 	size_t n;
-	return interp_base_has(base, p->frame) &&
-	       interp_shared_find(&s->shared, r, base, entry, p->code, p->frame - base->at, link,
-				  &n) == INTERP_CALLS_ONE
-		       ? interp_chains_node(&s->chains, link, n) : INTERP_CHAINS_NONE;
+	return interp_shared_find(&s->shared, r, &at, link, &n) ?
+		interp_chains_node_with_lines(&s->chains, link, n) : INTERP_CHAINS_NONE;
 }
 
 /* What is known of a part's callers without the reading. */
@@ -210,9 +185,8 @@ static uint32_t recall(struct interp_samples *s, const struct interp_runtime *r,
 		return known;
 	enum interp_entry entry = interp_entries_find(&s->learn->entries, p->caller_pc);
 	known = interp_chains_compose(&s->chains, r, base, entry, p->code, p->frame);
-	if (known == INTERP_CHAINS_NONE)
-		return recall_shared(s, r, base, entry, p);
-	return known != INTERP_CHAINS_SEVERAL ? known : INTERP_CHAINS_NONE;
+	return known != INTERP_CHAINS_NONE && known != INTERP_CHAINS_SEVERAL ?
+		known : recall_shared(s, r, base, entry, p, known == INTERP_CHAINS_SEVERAL);
 }
 
 /* The innermost activation has its own instruction and its caller's frame for an instant, or it may
@@ -294,81 +268,7 @@ static bool decide(struct interp_samples *s, const struct interp_runtime *r, boo
 	return true;
 }
 
-/* ---- frames ----------------------------------------------------------------------------- */
-
-static bool add_frame(struct interp_frames *f, uint32_t frame)
-{
-	return frame != FRAMES_NONE && VEC_PUSH(&f->frames, frame);
-}
-
-static bool add_callers(const struct interp_samples *s, const struct interp_runtime *r,
-			const struct interp_samples_part *p, struct interp_frames *ret)
-{
-	bool is_read = p->is_read && p->quality == INTERP_QUALITY_EXACT;
-	size_t k = 1;
-	for (uint32_t node = p->node; node; k++) {
-		struct interp_chains_caller c = interp_chains_caller(&s->chains, node);
-		bool has_link = is_read && k < p->n;
-		uint32_t off = c.off;
-		if (!c.has_off && has_link)
-			off = s->chain->link.v[p->first + k].off;
-		if (!add_frame(ret, r->frame(r->ctx, c.code, off, c.has_off || has_link)))
-			return false;
-		node = c.next;
-	}
-	return true;
-}
-
-static bool add_part(const struct interp_samples *s, const struct interp_runtime *r, size_t i,
-		     struct interp_frames *ret)
-{
-	const struct interp_samples_part *p = &s->part.v[i];
-	if (p->code != INTERP_NO_CODE &&
-	    !add_frame(ret, r->frame(r->ctx, p->code, p->off, true)))
-		return false;
-	if (r->has_single_frames && p->code != INTERP_NO_CODE)
-		return VEC_PUSH(&ret->ends, (uint32_t)ret->frames.n);
-	if (p->node == INTERP_CHAINS_NONE ? !add_frame(ret, r->unknown(r->ctx))
-					  : !add_callers(s, r, p, ret))
-		return false;
-	return VEC_PUSH(&ret->ends, (uint32_t)ret->frames.n);
-}
-
-/* The activations further out than those of a stack that is not whole. */
-static bool add_outer(struct interp_samples *s, const struct interp_runtime *r,
-		      struct interp_frames *ret)
-{
-	const struct interp_samples_part *last = &s->part.v[s->part.n - 1];
-	const struct interp_chain *c = s->chain;
-	size_t at = last->first + last->n, end;
-	if (!last->is_read || last->quality != INTERP_QUALITY_EXACT)
-		return true;
-	for (; at < c->link.n && find_end(c, at, &end); at = end) {
-		for (size_t k = at; k < end; k++)
-			if (!add_frame(ret, r->frame(r->ctx, c->link.v[k].code, c->link.v[k].off,
-						     true)))
-				return false;
-		if (!VEC_PUSH(&ret->ends, (uint32_t)ret->frames.n))
-			return false;
-	}
-	return true;
-}
-
-static enum interp_quality add_all(struct interp_samples *s, const struct interp_runtime *r,
-				   bool is_whole, struct interp_frames *ret)
-{
-	enum interp_quality worst = INTERP_QUALITY_EXACT;
-	if (s->part.v[0].quality == INTERP_QUALITY_UNKNOWN)
-		return INTERP_QUALITY_UNKNOWN;
-	for (size_t i = 0; i < s->part.n; i++) {
-		enum interp_quality q = s->part.v[i].quality;
-		q = q == INTERP_QUALITY_UNKNOWN ? INTERP_QUALITY_INNERMOST : q;
-		worst = q > worst ? q : worst;
-		if (!add_part(s, r, i, ret))
-			return INTERP_QUALITY_UNKNOWN;
-	}
-	return is_whole || add_outer(s, r, ret) ? worst : INTERP_QUALITY_UNKNOWN;
-}
+/* ---- samples --------------------------------------------------------------------------- */
 
 static void learn_places(struct interp_samples *s, const struct interp_runtime *r, bool is_prompt)
 {
@@ -390,7 +290,8 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 		interp_readings_of(&s->readings, r, &s->chains, n->tid);
 	s->chain = &read->chain;
 	s->root = interp_base_root(r, s->chain);
-	interp_shared_add(&s->shared, r, &s->chains.calls);
+	if (read->is_new)
+		interp_shared_add(&s->shared, r, s->chain, &s->chains.calls);
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
 	bool is_prompt = lag_ns < LEARN_NS && read->has_innermost;
 	if (interp_learn_goes_on(s->learn, is_prompt))
@@ -400,7 +301,7 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	bool is_early = lag_ns < EARLY_NS;
 	read_callers(s, r, n->is_whole, is_early);
 	return decide(s, r, is_early, lag_ns > LATE_NS) ?
-		add_all(s, r, n->is_whole, ret) : INTERP_QUALITY_UNKNOWN;
+		interp_samples_frames(s, r, n->is_whole, ret) : INTERP_QUALITY_UNKNOWN;
 }
 
 /* ---- samples that were kept -------------------------------------------------------------- */
@@ -468,5 +369,6 @@ enum interp_quality interp_samples_again(struct interp_samples *s, const struct 
 	if (k->head.n ? !list_heads_again(s, k) : !list_parts(s, r, &k->activations, true))
 		return INTERP_QUALITY_UNKNOWN;
 	read_callers(s, r, true, false);
-	return decide(s, r, false, true) ? add_all(s, r, true, ret) : INTERP_QUALITY_UNKNOWN;
+	return decide(s, r, false, true) ? interp_samples_frames(s, r, true, ret)
+					 : INTERP_QUALITY_UNKNOWN;
 }

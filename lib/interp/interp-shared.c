@@ -5,29 +5,35 @@
 
 #include <stdlib.h>
 
+/* Some MB.  A file with more begins anew. */
 #define FUNCTIONS_MAX 16384u
-#define CALLS_MAX 32768u        /* some MB with the functions; a file with more begins anew */
+#define CALLS_MAX 32768u
+#define NODES_MAX 32768u
+#define PLACES_MAX 16384u
 
-/* Numbers of functions: */
-#define UNASKED UINT32_MAX
-#define UNSHARED (UINT32_MAX - 1)       /* other processes may have another one of that name */
+/* Of one process: what is new comes early. */
+#define CHAINS_MAX 512u
+
+/* Numbers of functions; INTERP_NO_CODE: other processes may have another one of that name. */
+#define UNASKED (UINT32_MAX - 1)
 
 void interp_shared_done(struct interp_shared *s)
 {
 	VEC_FREE(&s->v);
 	hashindex_done(&s->index);
-	interp_calls_done(&s->calls);
+	interp_chains_done(&s->chains);
 }
 
 void interp_shared_view_done(struct interp_shared_view *v)
 {
-	VEC_FREE(&v->number);
-	VEC_FREE(&v->code);
+	VEC_FREE(&v->number.id);
+	VEC_FREE(&v->code.id);
+	interp_chain_done(&v->chain);
 }
 
 void interp_shared_renew(struct interp_shared_view *v)
 {
-	v->number.n = v->code.n = v->n_calls = 0;
+	v->number.id.n = v->code.id.n = v->n_calls = v->n_chains = 0;
 }
 
 /* ---- functions -------------------------------------------------------------------------- */
@@ -49,20 +55,21 @@ static uint32_t add_function(struct interp_shared *s, const struct interp_functi
 	uint32_t i = HASHINDEX_FIND(&s->index, hash, k, is_same(&s->v.v[k], f));
 	if (i != HASHINDEX_NONE)
 		return i;
-	if (s->v.n >= FUNCTIONS_MAX || !hashindex_reserve(&s->index, false) || !VEC_PUSH(&s->v, *f))
-		return UNSHARED;
+	if (s->v.n >= FUNCTIONS_MAX || !hashindex_reserve(&s->index, false) ||
+	    !VEC_PUSH(&s->v, *f))
+		return INTERP_NO_CODE;
 	i = (uint32_t)s->v.n - 1;
 	hashindex_put(&s->index, hash, i);
 	return i;
 }
 
-/* The item at that index of a table whose other items are UNASKED; NULL: no memory. */
-#define ITEM(table, i)                                                                  \
-	({                                                                              \
-		while ((table)->n <= (i) && VEC_PUSH(table, UNASKED))                   \
-			;                                                               \
-		(table)->n > (i) ? &(table)->v[i] : NULL;                               \
-	})
+/* The item at that index; those that were not asked for are UNASKED.  NULL: no memory. */
+static uint32_t *item(struct interp_shared_ids *ids, uint32_t i)
+{
+	while (ids->id.n <= i && VEC_PUSH(&ids->id, UNASKED))
+		;
+	return ids->id.n > i ? &ids->id.v[i] : NULL;
+}
 
 static uint32_t number_of(struct interp_shared_view *v, const struct interp_runtime *r,
 			  uint32_t code)
@@ -70,23 +77,30 @@ static uint32_t number_of(struct interp_shared_view *v, const struct interp_runt
 	struct interp_function f;
 	if (code == INTERP_BASE_ROOT)
 		return code;
-	uint32_t *number = ITEM(&v->number, code);
+	uint32_t *number = item(&v->number, code);
 	if (!number)
-		return UNSHARED;
+		return INTERP_NO_CODE;
 	if (*number == UNASKED)
-		*number = r->identify(r->ctx, code, &f) ? add_function(v->shared, &f) : UNSHARED;
+		*number = r->identify(r->ctx, code, &f) ? add_function(v->shared, &f)
+							: INTERP_NO_CODE;
 	return *number;
 }
 
 static uint32_t code_of(struct interp_shared_view *v, const struct interp_runtime *r,
 			uint32_t number)
 {
-	uint32_t *code = ITEM(&v->code, number);
+	uint32_t *code = item(&v->code, number);
 	if (!code)
 		return INTERP_NO_CODE;
 	if (*code == UNASKED)
 		*code = r->code_named(r->ctx, &v->shared->v.v[number]);
 	return *code;
+}
+
+static bool is_full(const struct interp_shared *s)
+{
+	return s->v.n >= FUNCTIONS_MAX || s->chains.calls.v.n >= CALLS_MAX ||
+	       s->chains.node.n >= NODES_MAX || s->chains.seen.n >= PLACES_MAX;
 }
 
 /* Is there anything to share?  Forgets what is too much for all processes. */
@@ -95,18 +109,39 @@ static bool begin(struct interp_shared_view *v, const struct interp_runtime *r)
 	struct interp_shared *s = v->shared;
 	if (!s || !r->identify)
 		return false;
-	if (s->v.n >= FUNCTIONS_MAX || s->calls.v.n >= CALLS_MAX) {
+	if (is_full(s)) {
 		uint32_t n = s->n_clears;
 		interp_shared_done(s);
 		*s = (struct interp_shared){ .n_clears = n + 1 };
 	}
 	if (v->n_clears != s->n_clears)
-		v->number.n = v->code.n = 0;
+		v->number.id.n = v->code.id.n = 0;
 	v->n_clears = s->n_clears;
+	s->chains.is_common = true;
 	return true;
 }
 
-/* ---- calls ------------------------------------------------------------------------------ */
+/* ---- callers ---------------------------------------------------------------------------- */
+
+static enum interp_frames_where where(void *ctx, uint32_t number, uint32_t *ret_bytes)
+{
+	const struct interp_shared *s = ctx;
+	*ret_bytes = 0;
+	if (number == INTERP_NO_CODE)
+		return INTERP_FRAMES_UNKNOWN;
+	*ret_bytes = s->v.v[number].n_frame_bytes;
+	return s->v.v[number].where;
+}
+
+static uint32_t line(void *ctx, uint32_t number, uint32_t off)
+{
+	return off;
+}
+
+static struct interp_runtime numbers(struct interp_shared *s)
+{
+	return (struct interp_runtime){ .ctx = s, .line = line, .frames_where = where };
+}
 
 static bool number_base(struct interp_shared_view *v, const struct interp_runtime *r,
 			const struct interp_base *base, struct interp_base *ret)
@@ -115,31 +150,57 @@ static bool number_base(struct interp_shared_view *v, const struct interp_runtim
 	if (!base->at)
 		return false;
 	ret->outer_code = number_of(v, r, base->outer_code);
-	return ret->outer_code != UNSHARED;
+	return ret->outer_code != INTERP_NO_CODE;
 }
 
 static void hand_over(struct interp_shared_view *v, const struct interp_runtime *r,
 		      const struct interp_calls_call *c)
 {
 	uint32_t callee = number_of(v, r, c->callee), caller = number_of(v, r, c->caller);
-	if (callee == UNSHARED || caller == UNSHARED)
+	if (callee == INTERP_NO_CODE || caller == INTERP_NO_CODE)
 		return;
 	if (c->is_first) {
 		const struct interp_base base = {
 			.at = 1, .outer_code = caller, .line = c->line,
 		};
-		interp_calls_add_first(&v->shared->calls, &base, callee);
+		interp_calls_add_first(&v->shared->chains.calls, &base, callee);
 	} else {
-		interp_calls_add(&v->shared->calls, caller, callee);
+		interp_calls_add(&v->shared->chains.calls, caller, callee);
 	}
 }
 
+static void hand_over_chain(struct interp_shared_view *v, const struct interp_runtime *r,
+			    const struct interp_chain *chain)
+{
+	const struct interp_runtime of = numbers(v->shared);
+	v->chain.link.n = v->chain.ends.n = 0;
+	if (!VEC_RESERVE(&v->chain.link, chain->link.n) ||
+	    !VEC_RESERVE(&v->chain.ends, chain->ends.n))
+		return;
+	for (size_t i = 0; i < chain->link.n; i++) {
+		const struct interp_link *l = &chain->link.v[i];
+		v->chain.link.v[i] = (struct interp_link){
+			l->at, number_of(v, r, l->code), r->line(r->ctx, l->code, l->off),
+		};
+	}
+	for (size_t i = 0; i < chain->ends.n; i++)
+		v->chain.ends.v[i] = chain->ends.v[i];
+	v->chain.link.n = chain->link.n;
+	v->chain.ends.n = chain->ends.n;
+	v->chain.is_whole = chain->is_whole;
+	interp_chains_learn(&v->shared->chains, &of, &v->chain);
+}
+
 void interp_shared_add(struct interp_shared_view *v, const struct interp_runtime *r,
-		       const struct interp_calls *calls)
+		       const struct interp_chain *chain, const struct interp_calls *calls)
 {
 	struct interp_calls_call c;
-	if (!interp_calls_get(calls, v->n_calls, &c) || !begin(v, r))
+	if (!begin(v, r))
 		return;
+	if (chain->link.n && v->n_chains < CHAINS_MAX) {
+		v->n_chains++;
+		hand_over_chain(v, r, chain);
+	}
 	for (; interp_calls_get(calls, v->n_calls, &c); v->n_calls++)
 		hand_over(v, r, &c);
 }
@@ -151,39 +212,43 @@ bool interp_shared_has_first(struct interp_shared_view *v, const struct interp_r
 	if (!begin(v, r) || !number_base(v, r, base, &numbered))
 		return false;
 	uint32_t number = number_of(v, r, callee);
-	return number != UNSHARED &&
-	       interp_calls_has_first(&v->shared->calls, &numbered, number);
+	return number != INTERP_NO_CODE &&
+	       interp_calls_has_first(&v->shared->chains.calls, &numbered, number);
 }
 
-static enum interp_frames_where where(void *ctx, uint32_t number, uint32_t *ret_bytes)
+/* The node of the callers, of numbers. */
+static uint32_t find_node(struct interp_shared *s, const struct interp_base *base,
+			  uint32_t number, const struct interp_shared_place *from)
 {
-	const struct interp_shared *s = ctx;
-	*ret_bytes = s->v.v[number].n_frame_bytes;
-	return s->v.v[number].where;
+	const struct interp_runtime of = numbers(s);
+	const struct interp_chains_place at = interp_base_place(base, number, from->frame);
+	uint32_t node = interp_chains_find(&s->chains, &at);
+	if (node == INTERP_CHAINS_NONE && !from->are_several)
+		node = interp_chains_compose(&s->chains, &of, base, from->entry, number,
+					     from->frame);
+	return node != INTERP_CHAINS_SEVERAL ? node : INTERP_CHAINS_NONE;
 }
 
-enum interp_calls_found interp_shared_find(struct interp_shared_view *v,
-					   const struct interp_runtime *r,
-					   const struct interp_base *base,
-					   enum interp_entry entry, uint32_t code,
-					   uint64_t distance,
-					   struct interp_link ret[INTERP_CALLS_DEPTH],
-					   size_t *ret_n)
+bool interp_shared_find(struct interp_shared_view *v, const struct interp_runtime *r,
+			const struct interp_shared_place *at,
+			struct interp_link ret[INTERP_CALLS_DEPTH], size_t *ret_n)
 {
-	struct interp_base numbered;
+	struct interp_base base;
 	*ret_n = 0;
-	if (!begin(v, r) || !number_base(v, r, base, &numbered))
-		return INTERP_CALLS_NONE;
-	const struct interp_calls_frames frames = { v->shared, where };
-	uint32_t number = number_of(v, r, code);
-	if (number == UNSHARED)
-		return INTERP_CALLS_NONE;
-	enum interp_calls_found found = interp_calls_find(&v->shared->calls, &frames, &numbered,
-							  entry, number, distance, ret, ret_n);
-	for (size_t i = 0; found == INTERP_CALLS_ONE && i < *ret_n; i++) {
-		ret[i].code = code_of(v, r, ret[i].code);
-		if (ret[i].code == INTERP_NO_CODE)
-			return INTERP_CALLS_NONE;
+	if (!interp_base_has(at->base, at->frame) || !begin(v, r) ||
+	    !number_base(v, r, at->base, &base))
+		return false;
+	uint32_t number = number_of(v, r, at->code), node = INTERP_CHAINS_NONE;
+	if (number != INTERP_NO_CODE)
+		node = find_node(v->shared, &base, number, at);
+	while (node != INTERP_CHAINS_NONE && node) {
+		const struct interp_chains_caller c =
+			interp_chains_caller(&v->shared->chains, node);
+		uint32_t code = code_of(v, r, c.code);
+		if (*ret_n == INTERP_CALLS_DEPTH || code == INTERP_NO_CODE)
+			return false;
+		ret[(*ret_n)++] = (struct interp_link){ 0, code, c.has_off ? c.off : 0 };
+		node = c.next;
 	}
-	return found;
+	return node != INTERP_CHAINS_NONE;
 }

@@ -127,7 +127,7 @@ uint32_t pycodes_known(const struct pycodes *c, uint64_t at)
 
 uint32_t pycodes_named(struct pycodes *c, uint32_t function)
 {
-	const struct pycode code = { .function = function };
+	const struct pycode code = { .function = function, .is_named = true };
 	return VEC_PUSH(&c->v, code) ? (uint32_t)c->v.n - 1 : PYCODES_NONE;
 }
 
@@ -200,6 +200,8 @@ uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, enum interp_search 
 uint32_t pycodes_line(struct pycodes *c, uint32_t id, uint32_t off)
 {
 	struct pycode *code = &c->v.v[id];
+	if (code->is_named)
+		return off;
 	size_t slot = off / 2 % PYCODES_LINES;
 	if (off && code->known[slot].off == off)
 		return code->known[slot].line;

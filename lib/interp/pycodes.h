@@ -34,6 +34,7 @@ struct pycode {
 	uint64_t start, n_bytes;        /* its instructions; n_bytes 0: unknown */
 	uint32_t n_frame_bytes;         /* from its frame to the next one; 0: unknown */
 	bool is_generator, is_read_twice;
+	bool is_named;                  /* only its name is known; offsets are lines */
 	uint64_t met_ns, proven_ns;
 };
 
@@ -69,7 +70,8 @@ uint32_t pycodes_known(const struct pycodes *c, uint64_t at);
  * their objects (3.11). */
 uint32_t pycodes_of(struct pycodes *c, uint64_t instruction, enum interp_search how);
 
-/* A function of which only the name is known (id of vfuncs).  PYCODES_NONE: no memory. */
+/* A function of which only the name is known (id of vfuncs); its offsets are lines.  PYCODES_NONE:
+ * no memory. */
 uint32_t pycodes_named(struct pycodes *c, uint32_t function);
 
 /* The line of an instruction; 0: it has none, or is unknown. */

@@ -17,6 +17,8 @@ struct process {
 };
 
 static struct interp_shared shared;
+static struct interp_link callers[INTERP_CALLS_DEPTH];
+static size_t n_callers;
 
 static uint32_t line(void *ctx, uint32_t code, uint32_t off)
 {
@@ -70,7 +72,7 @@ static void execute(struct process *p, const uint32_t *function, size_t n)
 		.link = { link, n + 1, n + 1 }, .ends = { ends, 2, 2 }, .is_whole = true,
 	};
 	interp_chains_learn(&p->chains, &r, &c);
-	interp_shared_add(&p->view, &r, &p->chains.calls);
+	interp_shared_add(&p->view, &r, &c, &p->chains.calls);
 }
 
 static struct interp_base base_in(struct process *p)
@@ -80,13 +82,14 @@ static struct interp_base base_in(struct process *p)
 	return interp_base_find(&r, &outer, 1, 0);
 }
 
-static enum interp_calls_found find(struct process *p, uint32_t function, uint64_t distance,
-				    struct interp_link ret[INTERP_CALLS_DEPTH], size_t *ret_n)
+static bool find(struct process *p, uint32_t function, uint64_t distance, bool are_several)
 {
 	const struct interp_runtime r = runtime_of(p);
 	const struct interp_base base = base_in(p);
-	return interp_shared_find(&p->view, &r, &base, INTERP_ENTRY_UNKNOWN, function + p->add,
-				  distance, ret, ret_n);
+	const struct interp_shared_place at = {
+		&base, INTERP_ENTRY_UNKNOWN, function + p->add, base.at + distance, are_several,
+	};
+	return interp_shared_find(&p->view, &r, &at, callers, &n_callers);
 }
 
 static bool has_first(struct process *p, uint32_t function)
@@ -99,44 +102,41 @@ static bool has_first(struct process *p, uint32_t function)
 static void check_other(struct process *other)
 {
 	static const uint32_t second[] = { 2, 1, 3 };
-	struct interp_link link[INTERP_CALLS_DEPTH];
-	size_t n;
-	tap_ok(find(other, 3, 30, link, &n) == INTERP_CALLS_ONE && n == 2 &&
-	       link[0].code == NAMED + 2 && link[1].code == NAMED + 1,
-	       "another process knows the callers, by name");
-	tap_ok(find(other, 3, 30, link, &n) == INTERP_CALLS_ONE && other->n_named == 2,
-	       "each function gets a code once");
-	tap_int(find(other, 3, 40, link, &n), INTERP_CALLS_NONE, "not at another distance");
-	tap_int(find(other, 4, 80, link, &n), INTERP_CALLS_NONE,
-		"nor through a function that may be another one");
+	tap_ok(find(other, 3, 30, false) && n_callers == 2 && callers[0].code == NAMED + 2 &&
+	       callers[1].code == NAMED + 1, "another process knows the callers, by name");
+	tap_ok(callers[0].off == 1 && callers[1].off == 1, "and their lines");
+	tap_ok(find(other, 3, 30, false) && other->n_named == 2, "each function gets a code once");
+	tap_ok(!find(other, 3, 40, false), "not at another distance");
+	tap_ok(!find(other, 4, 80, false), "nor through a function that may be another one");
+	tap_ok(!find(other, 3, 30, true), "nor where the process itself knows several ways");
 	tap_ok(has_first(other, 1) && !has_first(other, 2), "what native code has called");
 	execute(other, second, 3);
-	tap_int(find(other, 3, 30, link, &n), INTERP_CALLS_SEVERAL, "two ways: none is believed");
+	tap_ok(!find(other, 3, 30, false), "two ways: none is believed");
+	for (int i = 0; i < 20; i++)
+		execute(other, second, 3);
+	tap_ok(find(other, 3, 30, true) && callers[0].code == NAMED + 1,
+	       "but one that was nearly always seen is");
 }
 
 /* Its functions have other codes than before. */
 static void check_forgotten(struct process *other)
 {
-	struct interp_link link[INTERP_CALLS_DEPTH];
-	size_t n;
 	interp_chains_clear(&other->chains);
 	interp_shared_renew(&other->view);
 	other->add = 300;
-	tap_int(find(other, 2, 10, link, &n), INTERP_CALLS_ONE,
-		"a process that has forgotten its codes finds those of others again");
+	tap_ok(!find(other, 4, 10, false) && find(other, 5, 0, false),
+	       "a process that has forgotten its codes finds those of others again");
 }
 
 /* The numbers of all processes change. */
 static void check_full(struct process *one, struct process *other)
 {
-	struct interp_link link[INTERP_CALLS_DEPTH];
-	size_t n;
 	uint32_t before = shared.n_clears;
 	for (uint32_t i = 100; i < 20000; i++)
 		execute(one, (const uint32_t[]){ i }, 1);
 	tap_ok(shared.n_clears > before && shared.v.n < 20000, "too many are forgotten");
-	execute(one, (const uint32_t[]){ 5, 6 }, 2);
-	tap_ok(find(other, 6, 50, link, &n) == INTERP_CALLS_ONE && link[0].code == NAMED + 5,
+	execute(one, (const uint32_t[]){ 11, 12 }, 2);
+	tap_ok(find(other, 12, 110, false) && callers[0].code == NAMED + 11,
 	       "and new ones are shared");
 }
 
@@ -148,17 +148,16 @@ static void done(struct process *p)
 
 int main(void)
 {
-	static const uint32_t first[] = { 1, 2, 3 }, hidden[] = { PRIVATE, 4 };
+	static const uint32_t first[] = { 1, 2, 3 }, hidden[] = { PRIVATE, 4 }, last[] = { 5 };
 	struct process one = { .add = 100, .view.shared = &shared };
 	struct process other = { .add = 200, .view.shared = &shared };
 	struct process alone = { .add = 0 };
-	struct interp_link link[INTERP_CALLS_DEPTH];
-	size_t n;
-	tap_int(find(&other, 3, 30, link, &n), INTERP_CALLS_NONE, "nothing is known at first");
+	tap_ok(!find(&other, 3, 30, false), "nothing is known at first");
 	execute(&one, first, 3);
 	execute(&one, hidden, 2);
+	execute(&one, last, 1);
 	execute(&alone, first, 3);
-	tap_int(find(&alone, 3, 30, link, &n), INTERP_CALLS_NONE, "a process that shares nothing");
+	tap_ok(!find(&alone, 3, 30, false), "a process that shares nothing");
 	check_other(&other);
 	check_forgotten(&other);
 	check_full(&one, &other);
