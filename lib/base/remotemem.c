@@ -24,6 +24,9 @@
 #include <unistd.h>
 
 #define TRUST_NS 2000000u
+/* A process that enters another user namespace is still one of the same user, who can stop us
+ * anyhow; and opening its uid_map takes as long as reading its memory. */
+#define USERS_NS 100000000u
 #define TRUSTED_N 8u
 #define STATUS_BYTES 2048u
 
@@ -41,8 +44,8 @@ struct remotemem {
 	struct { uint32_t id; uint64_t at_ns; } trusted[TRUSTED_N];
 	uint32_t checked;              /* the last one of them that was not just another thread */
 	uint64_t checked_ns;
-	/* Of processes that were checked, by id; -1: none. */
-	struct { uint32_t id; int fd; } pidfd[TRUSTED_N];
+	/* Of processes that were checked, by id; -1: none.  users_ns: when their uid_map was. */
+	struct { uint32_t id; int fd; uint64_t users_ns; } pidfd[TRUSTED_N];
 	uint32_t answered;             /* the thread that answered last; 0: none */
 	uint64_t answered_ns;
 };
@@ -125,25 +128,32 @@ struct pidfd_info_v0 {
 #define PIDFD_INFO_CREDS_BIT (1u << 1)
 #define PIDFD_GET_INFO_V0 _IOWR(0xff, 11, struct pidfd_info_v0)
 
-static bool is_still_one_of_us(const struct remotemem *m, uint32_t id)
+static bool is_still_one_of_us(struct remotemem *m, uint32_t id, uint64_t now_ns)
 {
 	struct pidfd_info_v0 info = { .mask = PIDFD_INFO_CREDS_BIT };
-	uint32_t our = geteuid();
-	int fd = m->pidfd[id % TRUSTED_N].fd;
-	return fd >= 0 && m->pidfd[id % TRUSTED_N].id == id && has_our_users(m, id) &&
-	       ioctl(fd, PIDFD_GET_INFO_V0, &info) == 0 &&
+	uint32_t our = geteuid(), i = id % TRUSTED_N;
+	int fd = m->pidfd[i].fd;
+	if (fd < 0 || m->pidfd[i].id != id)
+		return false;
+	if (now_ns - m->pidfd[i].users_ns >= USERS_NS) {
+		if (!has_our_users(m, id))
+			return false;
+		m->pidfd[i].users_ns = now_ns;
+	}
+	return ioctl(fd, PIDFD_GET_INFO_V0, &info) == 0 &&
 	       info.mask & PIDFD_INFO_CREDS_BIT && info.ruid == our && info.euid == our &&
 	       info.suid == our && info.fsuid == our;
 }
 
 /* The next checks of this process are is_still_one_of_us.  Threads have no pidfd. */
-static bool is_now_one_of_us(struct remotemem *m, uint32_t id)
+static bool is_now_one_of_us(struct remotemem *m, uint32_t id, uint64_t now_ns)
 {
 	uint32_t i = id % TRUSTED_N;
 	if (m->pidfd[i].fd >= 0)
 		close(m->pidfd[i].fd);
 	m->pidfd[i].fd = (int)syscall(SYS_pidfd_open, id, 0);
 	m->pidfd[i].id = id;
+	m->pidfd[i].users_ns = now_ns;
 	return is_one_of_us(m, id);
 }
 
@@ -176,7 +186,7 @@ static bool is_trusted(struct remotemem *m, uint32_t id)
 		return true;
 	}
 	m->checked = 0;
-	if (!is_still_one_of_us(m, id) && !is_now_one_of_us(m, id))
+	if (!is_still_one_of_us(m, id, now_ns) && !is_now_one_of_us(m, id, now_ns))
 		return false;
 	m->checked = id;
 	m->checked_ns = now_ns;
