@@ -64,6 +64,21 @@ static uint64_t sample_after_ns(const struct functions_pace *p, uint64_t period_
 	return p->sampled_ns + (since_ns / period_ns + 1) * period_ns + AFTER_NS;
 }
 
+static uint64_t step_ns(const struct functions_pace *p)
+{
+	uint64_t period_ns = p->period_ns > PERIOD_NS_MIN ? p->period_ns : PERIOD_NS_MIN;
+	uint64_t ns = STEP_SAMPLES * period_ns;
+	return ns > STEP_NS_MIN ? ns : STEP_NS_MIN;
+}
+
+bool functions_pace_reads(struct functions_pace *p, uint64_t now_ns)
+{
+	if (p->unsure <= UNSURE_MAX && now_ns - p->read_ns < step_ns(p) / 2)
+		return false;
+	p->read_ns = now_ns;
+	return true;
+}
+
 uint64_t functions_pace_due_ns(struct functions_pace *p, uint64_t now_ns)
 {
 	uint64_t period_ns = p->period_ns > PERIOD_NS_MIN ? p->period_ns : PERIOD_NS_MIN, due_ns;

@@ -18,6 +18,7 @@ struct functions_pace {
 	/* Private. */
 	uint64_t period_ns;             /* between two samples of a thread; 0: unknown */
 	uint64_t sampled_ns, seen_ns;   /* the last sample's time, and that at the last wake-up */
+	uint64_t read_ns;               /* the last drain with readings */
 	uint32_t sampled_tid, n_missed; /* its thread; wake-ups since then without a sample */
 	uint32_t unsure;                /* the share of recent samples without callers, of 65536 */
 	uint32_t credit;                /* for wake-ups, in parts of a sample's share */
@@ -26,6 +27,9 @@ void functions_pace_init(struct functions_pace *p);
 
 /* A sample of a thread with functions.  is_unsure: some are unknown. */
 void functions_pace_note(struct functions_pace *p, uint32_t tid, uint64_t time_ns, bool is_unsure);
+
+/* A drain begins.  Should callers be read from memory in it?  Otherwise remembered ones will do. */
+bool functions_pace_reads(struct functions_pace *p, uint64_t now_ns);
 
 /* All samples were read.  When they should be read again, by CLOCK_MONOTONIC; UINT64_MAX: at any
  * time. */

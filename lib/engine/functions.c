@@ -60,6 +60,7 @@ void functions_tick(struct functions *f, const struct procs *procs, uint64_t now
 	if (f->mode == INTERP_NONE)
 		return;
 	f->now_ns = now_ns;
+	f->may_read = functions_pace_reads(&f->pace, now_ns);
 	f->last_labels.labels = LABELS_NONE;
 	if (f->cache.by_pid.item.n && now_ns - f->trimmed_ns >= TRIM_NS) {
 		f->trimmed_ns = now_ns;
@@ -177,6 +178,7 @@ static enum interp_quality place(struct functions *f, const struct functions_see
 	const struct interp_samples_native native = {
 		.walk = &walk, .is_loop = f->is_loop.v, .is_whole = w->is_whole,
 		.bias = s->program.code->bias, .tid = r->tid, .time_ns = r->time_ns,
+		.may_read = f->may_read,
 	};
 	if (!stack_regs_begin(&walk, &f->rules, &w->user, &p->space, r, w->cut_frame,
 			      w->n_cut_frames))

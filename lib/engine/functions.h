@@ -50,6 +50,7 @@ struct functions {
 	struct interp_frames frames;
 	VEC(bool) is_loop;
 	uint64_t now_ns;                /* of this drain; 0: nothing is read */
+	bool may_read;                  /* callers, in this drain */
 	uint64_t trimmed_ns;            /* when ended processes were last looked for */
 	uint64_t free_ns;               /* when what was spent on reading is paid off */
 	struct functions_seen {

@@ -278,6 +278,32 @@ static void learn_places(struct interp_samples *s, const struct interp_runtime *
 			 now ? now->code : INTERP_NO_CODE);
 }
 
+/* A reading may fail, but the frames of a thread always begin at the same address. */
+static uint64_t root_of(struct interp_samples *s, const struct interp_runtime *r, uint32_t tid)
+{
+	uint64_t at = interp_base_root(r, s->chain);
+	uint32_t slot = tid % INTERP_SAMPLES_ROOTS;
+	if (at) {
+		s->roots[slot].tid = tid;
+		s->roots[slot].at = at;
+	}
+	return s->roots[slot].tid == tid ? s->roots[slot].at : 0;
+}
+
+/* Reads what the thread executes now.  True: its innermost function is known. */
+static bool read_thread(struct interp_samples *s, const struct interp_runtime *r,
+			const struct interp_samples_native *n)
+{
+	const struct interp_reading *read = NULL;
+	if (n->may_read)
+		read = interp_readings_of(&s->readings, r, &s->chains, n->tid);
+	s->chain = read ? &read->chain : &s->unread;
+	s->root = root_of(s, r, n->tid);
+	if (read && read->is_new)
+		interp_shared_add(&s->shared, r, s->chain, &s->chains.calls);
+	return read && read->has_innermost;
+}
+
 enum interp_quality interp_samples_read(struct interp_samples *s, const struct interp_runtime *r,
 					const struct interp_samples_native *n,
 					struct interp_frames *ret)
@@ -286,14 +312,9 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	ret->is_whole = true;
 	if (!activations_find(&s->activations, n->walk, n->is_loop, n->bias) || !s->activations.v.n)
 		return INTERP_QUALITY_UNKNOWN;
-	const struct interp_reading *read =
-		interp_readings_of(&s->readings, r, &s->chains, n->tid);
-	s->chain = &read->chain;
-	s->root = interp_base_root(r, s->chain);
-	if (read->is_new)
-		interp_shared_add(&s->shared, r, s->chain, &s->chains.calls);
+	bool has_innermost = read_thread(s, r, n);
 	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
-	bool is_prompt = lag_ns < LEARN_NS && read->has_innermost;
+	bool is_prompt = lag_ns < LEARN_NS && has_innermost;
 	if (interp_learn_goes_on(s->learn, is_prompt))
 		learn_places(s, r, is_prompt);
 	if (!list_parts(s, r, &s->activations, false))

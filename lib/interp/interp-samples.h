@@ -32,6 +32,8 @@ enum interp_quality {
 
 struct interp_base_head;
 
+#define INTERP_SAMPLES_ROOTS 64u
+
 struct interp_samples {
 	struct interp_learn *learn;     /* borrowed */
 	struct interp_shared_view shared;
@@ -43,6 +45,7 @@ struct interp_samples {
 	const struct interp_chain *chain; /* what was read */
 	struct interp_chain unread;     /* nothing */
 	uint64_t root;                  /* of the thread: interp_base_root */
+	struct { uint32_t tid; uint64_t at; } roots[INTERP_SAMPLES_ROOTS]; /* of all, by tid */
 	VEC(struct interp_samples_part) part;
 	VEC(struct interp_base_head) head;      /* of the parts */
 };
@@ -60,6 +63,7 @@ struct interp_samples_native {
 	bool is_whole;                  /* the stack reaches the thread's first function */
 	uint32_t tid;
 	uint64_t time_ns;
+	bool may_read;                  /* otherwise callers are remembered ones */
 };
 
 /* A drain begins. */

@@ -36,6 +36,15 @@ static uint64_t wakeups(bool is_unsure, uint32_t n)
 	return (pace.n_wakeups - before) * 1000 / n_samples;
 }
 
+/* Drains in which callers are read, of n that come every ms. */
+static int readings(int n)
+{
+	int ret = 0;
+	for (int i = 0; i < n; i++, now_ns += MS)
+		ret += functions_pace_reads(&pace, now_ns);
+	return ret;
+}
+
 int main(void)
 {
 	functions_pace_init(&pace);
@@ -48,6 +57,7 @@ int main(void)
 	}
 	sample_ns = now_ns;
 	tap_ok(wakeups(true, 200) > 900 && lag_ns < 100000, "each sample at first, and soon");
+	tap_int(readings(32), 32, "callers are read in each drain");
 	wakeups(true, 3000);
 	uint64_t many = wakeups(true, 10000);
 	tap_ok(many > 900, "each one as long as many callers are unknown");
@@ -57,6 +67,7 @@ int main(void)
 	tap_ok(many < 120, "one in sixteen in a frugal recording");
 	pace.is_frugal = false;
 	wakeups(false, 1000);
+	tap_int(readings(320), 20, "once for sixteen samples at most if they are known");
 	uint64_t few = wakeups(false, 10000);
 	tap_ok(few > 20 && few < 40 && lag_ns < 100000, "few once they are known, after a sample");
 	wakeups(true, 10);

@@ -12,6 +12,7 @@
 static uint32_t now[8];
 static size_t n_now;
 bool interptable_is_moving, interptable_is_calling, interptable_is_large;
+bool interptable_is_unread;
 uint32_t interptable_n_replaced;
 uint64_t interptable_bias;
 
@@ -149,7 +150,7 @@ enum interp_quality interptable_sample(struct interp_samples *s, struct interp_f
 	const struct interp_samples_native n = {
 		.walk = &walk, .is_loop = is_loop, .is_whole = true, .tid = 5,
 		.bias = interptable_bias,
-		.time_ns = clock_monotonic_ns() - age_ns,
+		.may_read = !interptable_is_unread, .time_ns = clock_monotonic_ns() - age_ns,
 	};
 	interp_samples_renew(s, &interptable, n.time_ns);
 	return interp_samples_read(s, &interptable, &n, frames);

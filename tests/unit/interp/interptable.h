@@ -18,6 +18,7 @@ extern struct interp_runtime interptable;
 extern bool interptable_is_moving;      /* while it is read */
 extern bool interptable_is_calling;     /* the instruction is in a slot only */
 extern bool interptable_is_large;       /* no function was met before */
+extern bool interptable_is_unread;      /* memory may not be read */
 extern uint32_t interptable_n_replaced;
 extern uint64_t interptable_bias;       /* of its file, in the process */
 

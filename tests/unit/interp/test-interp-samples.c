@@ -185,6 +185,11 @@ int main(void)
 	interptable_execute("0124");
 	tap_int(sample(3, 10, 3, LATE), INTERP_QUALITY_REMEMBERED, "another function is there now");
 	tap_str(text(), "0 1 2 3 ", "its callers are remembered");
+	interptable_execute("0173");
+	interptable_is_unread = true;
+	tap_int(sample(3, 10, 3, 1000), INTERP_QUALITY_REMEMBERED, "nothing is read, even at once");
+	tap_str(text(), "0 1 2 3 ", "its callers are remembered");
+	interptable_is_unread = false;
 	interptable_execute("01");
 	tap_int(sample(3, 10, 3, LATE), INTERP_QUALITY_REMEMBERED, "its frame is gone");
 	interptable_execute("0173");
