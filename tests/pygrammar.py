@@ -10,7 +10,8 @@ Each expression must be true.  It may use:
     native          those without functions of the program: Python imports modules when it starts
     wrong           those with functions that the program cannot have
     labels          how many there are by their label py::stack, php::stack or rb::stack
-    lines           the lines of each function, without its family: {"leaf": {8}}
+    lines           the known lines of each function, without its family: {"leaf": {8}}
+    lineless        functions without a line: a caller's may be unknown
     names           of all functions
 """
 import collections
@@ -52,8 +53,10 @@ def main(language, path, expressions):
         count["samples"] += values[0]
         labels[label.get(prefix + "stack")] += values[0]
         for name, f in zip(functions, python):
-            if "_" in name:
+            if "_" in name and f[2]:
                 lines[name.rpartition("_")[0]].add(f[2])
+            elif "_" in name:
+                count["lineless"] += values[0]
         is_starting = any(is_of_python(f[1]) for f in python if f[1])
         others = {f[0].partition("::")[0] for f in frames} & MAIN.keys() - {language}
         if not functions or is_starting or (others and set(functions) == {UNKNOWN}):
@@ -66,7 +69,8 @@ def main(language, path, expressions):
         if kind == "wrong":
             bad[";".join(functions)] += values[0]
     print("#", dict(count), dict(labels), dict(lines), bad.most_common(5))
-    scope = {k: count[k] for k in ("samples", "complete", "innermost", "native", "wrong")}
+    scope = {k: count[k] for k in ("samples", "complete", "innermost", "native", "wrong",
+                                    "lineless")}
     scope.update(labels=labels, lines=dict(lines), names=names)
     failed = [e for e in expressions if not eval(e, scope)]
     for e in failed:

@@ -18,6 +18,7 @@ check "stacks are possible ones, with their lines" \
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pygrammar.py" a.pb.gz \
 	'wrong <= 0.005 * samples' 'complete >= 0.5 * samples' 'native <= 0.4 * samples' \
 	'set(labels) <= {"exact", "remembered", "innermost", "unknown", None}' \
+	'lineless <= 0.005 * samples' \
 	'labels["exact"] and labels["remembered"] and labels["exact"] + labels["remembered"] <= complete + innermost' \
 	'lines["leaf"] <= {2, 3, 4, 5, 6} and lines["c"] <= {8, 9, 10} and lines["b"] <= {12, 13, 14} and lines["a"] <= {16, 17, 18}'
 
