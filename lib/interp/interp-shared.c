@@ -14,9 +14,6 @@
 /* Of one process: what is new comes early. */
 #define CHAINS_MAX 512u
 
-/* Numbers of functions; INTERP_NO_CODE: other processes may have another one of that name. */
-#define UNASKED (UINT32_MAX - 1)
-
 void interp_shared_done(struct interp_shared *s)
 {
 	VEC_FREE(&s->v);
@@ -26,14 +23,13 @@ void interp_shared_done(struct interp_shared *s)
 
 void interp_shared_view_done(struct interp_shared_view *v)
 {
-	VEC_FREE(&v->number.id);
-	VEC_FREE(&v->code.id);
+	VEC_FREE(&v->code);
 	interp_chain_done(&v->chain);
 }
 
 void interp_shared_renew(struct interp_shared_view *v)
 {
-	v->number.id.n = v->code.id.n = v->n_calls = v->n_chains = 0;
+	v->code.n = v->n_calls = v->n_chains = 0;
 }
 
 /* ---- functions -------------------------------------------------------------------------- */
@@ -63,38 +59,26 @@ static uint32_t add_function(struct interp_shared *s, const struct interp_functi
 	return i;
 }
 
-/* The item at that index; those that were not asked for are UNASKED.  NULL: no memory. */
-static uint32_t *item(struct interp_shared_ids *ids, uint32_t i)
-{
-	while (ids->id.n <= i && VEC_PUSH(&ids->id, UNASKED))
-		;
-	return ids->id.n > i ? &ids->id.v[i] : NULL;
-}
-
+/* A code object may turn out to be another one than it seemed at first, so it is asked each time. */
 static uint32_t number_of(struct interp_shared_view *v, const struct interp_runtime *r,
 			  uint32_t code)
 {
 	struct interp_function f;
-	if (code == INTERP_BASE_ROOT)
+	if (code == INTERP_BASE_ROOT || code == INTERP_NO_CODE)
 		return code;
-	uint32_t *number = item(&v->number, code);
-	if (!number)
-		return INTERP_NO_CODE;
-	if (*number == UNASKED)
-		*number = r->identify(r->ctx, code, &f) ? add_function(v->shared, &f)
-							: INTERP_NO_CODE;
-	return *number;
+	return r->identify(r->ctx, code, &f) ? add_function(v->shared, &f) : INTERP_NO_CODE;
 }
 
 static uint32_t code_of(struct interp_shared_view *v, const struct interp_runtime *r,
 			uint32_t number)
 {
-	uint32_t *code = item(&v->code, number);
-	if (!code)
+	while (v->code.n <= number && VEC_PUSH(&v->code, INTERP_NO_CODE))
+		;
+	if (v->code.n <= number)
 		return INTERP_NO_CODE;
-	if (*code == UNASKED)
-		*code = r->code_named(r->ctx, &v->shared->v.v[number]);
-	return *code;
+	if (v->code.v[number] == INTERP_NO_CODE)
+		v->code.v[number] = r->code_named(r->ctx, &v->shared->v.v[number]);
+	return v->code.v[number];
 }
 
 static bool is_full(const struct interp_shared *s)
@@ -115,7 +99,7 @@ static bool begin(struct interp_shared_view *v, const struct interp_runtime *r)
 		*s = (struct interp_shared){ .n_clears = n + 1 };
 	}
 	if (v->n_clears != s->n_clears)
-		v->number.id.n = v->code.id.n = 0;
+		v->code.n = 0;
 	v->n_clears = s->n_clears;
 	s->chains.is_common = true;
 	return true;

@@ -28,14 +28,11 @@ struct interp_shared {
 };
 void interp_shared_done(struct interp_shared *s);
 
-struct interp_shared_ids { VEC(uint32_t) id; };
-
-/* One process: its functions' numbers. */
+/* One process. */
 struct interp_shared_view {
 	struct interp_shared *shared;   /* borrowed; NULL: it shares nothing */
 	/* Private. */
-	struct interp_shared_ids number; /* by code */
-	struct interp_shared_ids code;  /* by number, of functions known by name only */
+	VEC(uint32_t) code;             /* by number, of functions known by name only */
 	size_t n_calls;                 /* that were handed over */
 	uint32_t n_chains;              /* likewise */
 	uint32_t n_clears;

@@ -11,8 +11,8 @@
 /* A program that makes functions all the time has new ones at new addresses. */
 #define CODES_MAX 50000u
 
-/* An object that has lived for so many times as long as it was not compared is the same one; but
- * after PROOF_NS_MAX it is compared. */
+/* An object that has lived for so many times as long as it was not compared is the same one, unless
+ * it is a module's; but after PROOF_NS_MAX it is compared. */
 #define TRUST_PART 4u
 #define PROOF_NS_MAX 250000000u
 
@@ -65,6 +65,7 @@ static void read_code(struct pycodes *c, struct pycode *code)
 	code->n_bytes = read.n_bytes;
 	code->n_frame_bytes = read.n_frame_bytes;
 	code->is_generator = read.is_generator;
+	code->is_module = strcmp(read.name, "<module>") == 0;
 }
 
 static bool is_same(const struct python_code_key *a, const struct python_code_key *b)
@@ -97,7 +98,8 @@ static bool is_proven(const struct pycodes *c, const struct pycode *code)
 	uint64_t since_ns = c->now_ns - code->proven_ns;
 	if (!c->now_ns || !code->proven_ns || since_ns > PROOF_NS_MAX)
 		return false;
-	return !since_ns || since_ns < (code->proven_ns - code->met_ns) / TRUST_PART;
+	return !since_ns ||
+	       (!code->is_module && since_ns < (code->proven_ns - code->met_ns) / TRUST_PART);
 }
 
 uint32_t pycodes_at(struct pycodes *c, uint64_t at)

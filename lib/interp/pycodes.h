@@ -34,6 +34,7 @@ struct pycode {
 	uint64_t start, n_bytes;        /* its instructions; n_bytes 0: unknown */
 	uint32_t n_frame_bytes;         /* from its frame to the next one; 0: unknown */
 	bool is_generator, is_read_twice;
+	bool is_module;                 /* it is freed when it has been executed */
 	bool is_named;                  /* only its name is known; offsets are lines */
 	uint64_t met_ns, proven_ns;
 };

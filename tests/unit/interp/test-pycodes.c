@@ -83,6 +83,21 @@ static void check_false(void)
 	       "it is no function");
 }
 
+/* A module's object is freed when the module has been executed, however long that takes. */
+static void check_module(void)
+{
+	static const uint8_t table[] = { 0, 0 };
+	start(11);
+	uint64_t at = pymemory_code(&memory, "<module>", 1, table, 2);
+	uint32_t code = pycodes_at(&codes, at);
+	codes.now_ns += SECOND_NS;
+	runtime_pages_forget(&pages);
+	tap_ok(pycodes_at(&codes, at) == code, "a module that is still executed");
+	codes.now_ns++;
+	replace(at);
+	tap_ok(pycodes_at(&codes, at) != code, "another object where it was, just afterwards");
+}
+
 int main(void)
 {
 	static const uint8_t table[] = { 0, 0 };
@@ -145,6 +160,7 @@ int main(void)
 	pycodes_limit(&codes);
 	tap_int(codes.epoch, epoch, "few objects stay");
 	check_false();
+	check_module();
 	check_young();
 	pycodes_done(&codes);
 	runtime_pages_done(&pages);
