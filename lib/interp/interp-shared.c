@@ -59,7 +59,7 @@ static uint32_t add_function(struct interp_shared *s, const struct interp_functi
 	return i;
 }
 
-/* A code object may turn out to be another one than it seemed at first, so it is asked each time. */
+/* An object may turn out to be another function than it seemed at first: it is asked each time. */
 static uint32_t number_of(struct interp_shared_view *v, const struct interp_runtime *r,
 			  uint32_t code)
 {
