@@ -49,6 +49,22 @@ int gc_files_unused(const struct gc_tables *t, const struct gc_tables_part *part
 	return 0;
 }
 
+void gc_files_let_go(const struct gc_tables *t)
+{
+	CLEANUP_FREE bool *mapped = calloc(t->dsos->n ? t->dsos->n : 1, sizeof(*mapped));
+	if (!mapped)
+		return;
+	procs_mark_running(t->procs, mapped);
+	for (uint32_t i = 0; i < t->dsos->n; i++) {
+		struct dso *d = t->dsos->dso[i];
+		if (!d || d->key.kind != DSO_ELF)
+			continue;
+		if (!mapped[i] && d->is_idle)
+			dso_close_file(d);
+		d->is_idle = !mapped[i];
+	}
+}
+
 void gc_files_cfi(struct gc_tables *t)
 {
 	uint32_t n = t->walk->user.n_open;

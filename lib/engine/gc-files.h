@@ -15,6 +15,13 @@ struct gc_tables_part;
  */
 int gc_files_unused(const struct gc_tables *t, const struct gc_tables_part *part, size_t n_parts);
 
+/*
+ * Closes the files that no process has mapped now or since the last call, so that their file system
+ * can be unmounted; processes that map them later open them again.  Call it between profiles, when
+ * nothing is left to be read from the files of ended processes.
+ */
+void gc_files_let_go(const struct gc_tables *t);
+
 /* Closes the CFI of files that no process maps any more, when much of it is open. */
 void gc_files_cfi(struct gc_tables *t);
 

@@ -295,6 +295,7 @@ void mapdso_done(struct mapdso *x)
 void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end,
 		 const char *filename)
 {
+	d->is_idle = false;
 	if (x->open_file) {
 		open_elsewhere(x, d, filename);
 		return;

@@ -505,15 +505,25 @@ void procs_each_string(struct procs *p, void (*each)(void *ctx, uint32_t *string
 	}
 }
 
+static void mark(const struct procs_process *proc, bool *used)
+{
+	if (proc->exe != UINT32_MAX)
+		used[proc->exe] = true;
+	for (uint32_t k = 0; k < proc->space.map.n; k++)
+		used[proc->space.map.v[k].dso] = true;
+}
+
 void procs_mark(const struct procs *p, bool *used)
 {
 	if (p->first_exe != UINT32_MAX)
 		used[p->first_exe] = true;
-	for (size_t i = 0; i < p->n_processes; i++) {
-		const struct procs_process *proc = p->process[i];
-		if (proc->exe != UINT32_MAX)
-			used[proc->exe] = true;
-		for (uint32_t k = 0; k < proc->space.map.n; k++)
-			used[proc->space.map.v[k].dso] = true;
-	}
+	for (size_t i = 0; i < p->n_processes; i++)
+		mark(p->process[i], used);
+}
+
+void procs_mark_running(const struct procs *p, bool *used)
+{
+	for (size_t i = 0; i < p->n_processes; i++)
+		if (!p->process[i]->exited)
+			mark(p->process[i], used);
 }

@@ -120,8 +120,10 @@ void procs_target_thread(struct procs *p, struct procs_thread *t);
 /* Calls each with every string id that is kept here; each may change it. */
 void procs_each_string(struct procs *p, void (*each)(void *ctx, uint32_t *string), void *ctx);
 
-/* Sets used[] for the DSOs that processes have mapped, and for the main binaries. */
+/* Sets used[] for DSOs that processes have mapped, and for main binaries; in the second case not
+ * for those of ended processes. */
 void procs_mark(const struct procs *p, bool *used);
+void procs_mark_running(const struct procs *p, bool *used);
 
 /* NULL if no record mentioned it. */
 struct procs_process *procs_find(const struct procs *p, uint32_t pid);
@@ -139,11 +141,9 @@ static inline bool procs_is_target(const struct procs_thread *t)
 	return t->target || t->process->target;
 }
 
-/*
- * Finds, or creates (with no mappings and an unknown name); NULL: no memory.  A thread whose
+/* Finds, or creates (with no mappings and an unknown name); NULL: no memory.  A thread whose
  * process changed (tid reused) is created anew.  Borrowed until the next procs_feed or procs_thread
- * that creates something.
- */
+ * that creates something. */
 struct procs_process *procs_process(struct procs *p, uint32_t pid);
 struct procs_thread *procs_thread(struct procs *p, uint32_t pid, uint32_t tid);
 

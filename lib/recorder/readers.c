@@ -211,8 +211,10 @@ int readers_absorb(struct readers *rs, struct err *e)
 
 void readers_clear(struct readers *rs)
 {
-	for (uint32_t i = 0; i < rs->n; i++)
+	for (uint32_t i = 0; i < rs->n; i++) {
 		shards_clear(&rs->shard[i]);
+		gc_files_let_go(&rs->shard[i].engine.gc.tables);
+	}
 }
 
 int readers_collect(struct readers *rs, uint64_t now_ns, struct err *e)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "engine/allocage.h"
+#include "engine/gc-files.h"
 
 #include <errno.h>
 
@@ -162,6 +163,7 @@ int cprof_recorder_clear(struct cprof_recorder *rec, struct err *e)
 	rec->names_ready = false;
 	r = engine_clear(&rec->engine, e);
 	readers_clear(&rec->readers);
+	gc_files_let_go(&rec->engine.gc.tables);
 	window_restart_counted(&rec->window);
 	rec->engine.options.timeline.since_ns = rec->window.start_ns;
 	cost_clear(&rec->cost);

@@ -59,6 +59,7 @@ struct dso {
 	uint8_t n_build_id;       /* 0: none */
 	bool is_go;               /* it has a note of Go's linker */
 	bool is_plain;            /* kept by lib/interp: it contains no interpreter */
+	bool is_idle;             /* kept by lib/engine: at the last look nobody had mapped it */
 	bool is_go_build_id;      /* the build id is Go's own; the file has no GNU build id */
 	uint8_t build_id[DSO_BUILD_ID_MAX];
 	uint64_t data_start, data_end; /* around the writable segments; empty: there is none */

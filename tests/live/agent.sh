@@ -144,6 +144,32 @@ spool 'the oldest profiles make room, and are counted' 'len(profiles) <= 10' \
 spool 'small services are combined' '"other" in services' \
 	'all(int(p["n_processes"]) > 1 for p in profiles if p["service"] == "other")'
 
+# ---- files of ended processes ----
+rm -r spool.keep
+mkdir mounted.keep
+if mount -t tmpfs none mounted.keep 2>/dev/null; then
+	cp "$PROG/spin" mounted.keep/onmount
+	background ./mounted.keep/onmount 2 1000000
+	mine=$pid
+	start_agent
+	wait_for 60 has_windows 2 || fail 'two windows are written'
+	kill "$mine"
+	wait "$mine" 2>/dev/null
+	before=$(counter windows)
+	wait_for 60 has_windows $((before + 3)) || fail 'and three after the end of the program'
+	if umount mounted.keep 2>err; then
+		pass 'the file system of an ended program can be unmounted'
+	else
+		fail 'the file system of an ended program can be unmounted'
+		umount -l mounted.keep
+	fi
+	stop_agent
+	spool 'the program has names in all windows' '"onmount" in services' \
+		'all(p["view"].cum("spin_leaf") > 0.8 for p in profiles if p["service"] == "onmount")'
+else
+	skip 'files of ended processes' 'this machine cannot mount a file system'
+fi
+
 # ---- large windows ----
 rm -r spool.keep
 "$CPROF" agent -c agent.conf --check -s window-size=1K 2>err && fail 'window-size: too small'
