@@ -49,7 +49,6 @@ int symelf_open(struct symelf *s, const struct dso *d, const struct symdebug_pla
 void symelf_close(struct symelf *s)
 {
 	symtab_done(&s->symbols);
-	symtab_done(&s->few);
 	symtab_done(&s->data);
 	symplt_done(&s->plt);
 	elf_end(s->elf);
@@ -126,8 +125,6 @@ Elf *symelf_dwarf(struct symelf *s)
 
 static Elf *mini_debug_info(struct symelf *s)
 {
-	if (s->mini)
-		return is_program(s->mini) ? s->mini : NULL;
 	Elf_Scn *scn = section_by_name(s->elf, ".gnu_debugdata");
 	Elf_Data *xz = scn ? elf_rawdata(scn, NULL) : NULL;
 	size_t n;
@@ -147,18 +144,6 @@ static bool add_full_table(struct symelf *s, struct symtab *to)
 	return full && symtab_add(to, full, fd, SHT_SYMTAB) > 0;
 }
 
-/* only_full: it has symbols, though perhaps none that is needed now. */
-static bool add_tables(struct symelf *s, struct symtab *to, bool only_full)
-{
-	if (add_full_table(s, to) || only_full)
-		return true;
-	symtab_add(to, s->elf, s->fd, SHT_DYNSYM);
-	Elf *mini = mini_debug_info(s);
-	if (mini)
-		symtab_add(to, mini, -1, SHT_SYMTAB);
-	return false;
-}
-
 static void read_symbols(struct symelf *s)
 {
 	if (s->symbols_read)
@@ -166,44 +151,13 @@ static void read_symbols(struct symelf *s)
 	s->symbols_read = true;
 	if (!symtab_add_code(&s->symbols, s->elf))
 		return;
-	add_tables(s, &s->symbols, false);
-	symtab_finish(&s->symbols);
-}
-
-/* More addresses need so many symbols that the whole table is as fast. */
-#define EXPECTED_MAX 512u
-
-void symelf_expect(struct symelf *s, const uint64_t *vaddr, size_t n)
-{
-	symtab_done(&s->few);
-	s->few_read = s->has_few = false;
-	s->expected = vaddr;
-	s->n_expected = n <= EXPECTED_MAX ? n : 0;
-}
-
-static bool read_few(struct symelf *s)
-{
-	struct symtab *t = &s->few;
-	if (!symtab_add_code(t, s->elf) || !symtab_few(t, s->expected, s->n_expected))
-		return false;
-	bool is_full = add_tables(s, t, false);
-	symtab_few(t, s->expected, s->n_expected);
-	add_tables(s, t, is_full);
-	return symtab_finish(t);
-}
-
-/* The table that answers for an address. */
-static struct symtab *table_for(struct symelf *s, uint64_t vaddr)
-{
-	uint64_t next;
-	if (s->n_expected && !s->few_read && !s->symbols_read) {
-		s->few_read = true;
-		s->has_few = read_few(s);
+	if (!add_full_table(s, &s->symbols)) {
+		symtab_add(&s->symbols, s->elf, s->fd, SHT_DYNSYM);
+		Elf *mini = mini_debug_info(s);
+		if (mini)
+			symtab_add(&s->symbols, mini, -1, SHT_SYMTAB);
 	}
-	if (s->has_few && symfew_has(&s->few.few, vaddr, &next))
-		return &s->few;
-	read_symbols(s);
-	return &s->symbols;
+	symtab_finish(&s->symbols);
 }
 
 /* .gnu_debugdata has functions only. */
@@ -221,7 +175,8 @@ static void read_data(struct symelf *s)
 
 const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr, const char **ret_name)
 {
-	return symtab_find(table_for(s, vaddr), vaddr, ret_name);
+	read_symbols(s);
+	return symtab_find(&s->symbols, vaddr, ret_name);
 }
 
 const struct symtab_symbol *symelf_find_data(struct symelf *s, uint64_t vaddr,
@@ -240,9 +195,10 @@ static void read_plt(struct symelf *s)
 
 bool symelf_same(struct symelf *s, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
 {
+	read_symbols(s);
 	read_plt(s);
 	if (symplt_covers(&s->plt, vaddr) ||
-	    !symtab_same(table_for(s, vaddr), vaddr, ret_start, ret_end))
+	    !symtab_same(&s->symbols, vaddr, ret_start, ret_end))
 		return false;
 	symplt_cut(&s->plt, vaddr, ret_start, ret_end);
 	return true;

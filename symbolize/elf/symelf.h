@@ -28,10 +28,6 @@ struct symelf {
 	uint8_t *mini_bytes;
 	bool debug_tried, symbols_read, data_read, plt_read;
 	struct symtab symbols, data;
-	const uint64_t *expected;       /* of symelf_expect */
-	size_t n_expected;
-	bool few_read, has_few;
-	struct symtab few;              /* what decides about these addresses */
 	struct symplt plt;
 };
 
@@ -42,10 +38,6 @@ void symelf_close(struct symelf *s);
 
 /* The handle that has .debug_info (the file's own, else the debug file's), or NULL. */
 Elf *symelf_dwarf(struct symelf *s);
-
-/* symelf_find and symelf_same will be asked about these addresses, which are sorted, and borrowed
- * until the next call or close; others need more time. */
-void symelf_expect(struct symelf *s, const uint64_t *vaddr, size_t n);
 
 /* The symbol that covers vaddr, or NULL.  Its name is borrowed until the next call. */
 const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr, const char **ret_name);

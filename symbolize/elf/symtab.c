@@ -98,12 +98,6 @@ static uint8_t rank_of(const GElf_Sym *sym, int type)
 	return rank | (sym->st_size ? RANK_SIZED : 0) | (type != STT_NOTYPE ? RANK_FUNC : 0);
 }
 
-static uint64_t end_of(const GElf_Sym *sym)
-{
-	uint64_t room = UINT64_MAX - sym->st_value;
-	return sym->st_value + (sym->st_size < room ? sym->st_size : room);
-}
-
 static int add_symbol(struct symtab *t, const GElf_Sym *sym, uint8_t text)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
@@ -115,8 +109,6 @@ static int add_symbol(struct symtab *t, const GElf_Sym *sym, uint8_t text)
 		return 0;
 	if (sym->st_name == 0 || sym->st_name >= names->n_bytes)
 		return 0;
-	if (t->few.n && !symfew_matters(&t->few, sym->st_value, end_of(sym)))
-		return 0;
 	const struct symtab_range *code = find_code(t, sym->st_value);
 	if (!code)
 		return 0;
@@ -127,12 +119,10 @@ static int add_symbol(struct symtab *t, const GElf_Sym *sym, uint8_t text)
 			return 0;
 	}
 	uint64_t room = code->end - sym->st_value;
-	uint64_t n_bytes = sym->st_size < room ? sym->st_size : room;
-	if (t->few.n && !symfew_take(&t->few, sym->st_value, sym->st_value + n_bytes))
-		return 1;
 	struct symtab_symbol s = {
 		.start = sym->st_value,
-		.end = sym->st_value + (n_bytes ? n_bytes : room),
+		.end = sym->st_size && sym->st_size < room ? sym->st_value + sym->st_size
+							   : code->end,
 		.name = sym->st_name,
 		.text = text,
 		.is_dynamic = t->is_dynamic[text],
@@ -158,15 +148,6 @@ static int64_t add_table(struct symtab *t, const struct symread *from, uint8_t t
 	}
 	symread_rows_done(&rows);
 	return n_added;
-}
-
-bool symtab_few(struct symtab *t, const uint64_t *vaddr, size_t n)
-{
-	if (!t->few.n)
-		return n && symfew_init(&t->few, vaddr, n);
-	symfew_choose(&t->few);
-	t->n_texts = 0;
-	return true;
 }
 
 int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type)
@@ -355,16 +336,13 @@ static bool covers(struct symtab *t, struct symtab_symbol *s, uint64_t vaddr)
 	return s->sized || vaddr - s->start < FRAME_DUMMY_BYTES_MAX || !is_frame_dummy(t, s);
 }
 
-bool symtab_finish(struct symtab *t)
+void symtab_finish(struct symtab *t)
 {
-	if (t->few.is_unsure)
-		return false;
 	sort_by_start(t);
 	drop_shadowed(t);
 	for (size_t i = 0; i + 1 < t->n; i++)
 		if (!t->v[i].sized && t->v[i + 1].start < t->v[i].end)
 			t->v[i].end = t->v[i + 1].start;
-	return true;
 }
 
 const struct symtab_symbol *symtab_find(struct symtab *t, uint64_t vaddr, const char **ret_name)
@@ -383,10 +361,7 @@ const struct symtab_symbol *symtab_find(struct symtab *t, uint64_t vaddr, const 
 bool symtab_same(struct symtab *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
 {
 	size_t lo = SEARCH_COUNT(t->n, i, t->v[i].start <= vaddr);
-	uint64_t start = 0, end = lo < t->n ? t->v[lo].start : UINT64_MAX, next;
-	if (t->few.n && !symfew_has(&t->few, vaddr, &next))
-		return false;
-	end = t->few.n && next < end ? next : end;
+	uint64_t start = 0, end = lo < t->n ? t->v[lo].start : UINT64_MAX;
 	for (size_t n = 0; lo && n < BACKWARD_MAX; n++) {
 		struct symtab_symbol *s = &t->v[--lo];
 		bool is_within = vaddr < s->end;
@@ -407,7 +382,6 @@ bool symtab_same(struct symtab *t, uint64_t vaddr, uint64_t *ret_start, uint64_t
 void symtab_done(struct symtab *t)
 {
 	free(t->v);
-	symfew_done(&t->few);
 	VEC_FREE(&t->code);
 	VEC_FREE(&t->aliases);
 	free(t->piece.bytes);

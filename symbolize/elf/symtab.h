@@ -8,7 +8,6 @@
  */
 
 #include "base/vec.h"
-#include "symbolize/elf/symfew.h"
 #include "symbolize/elf/symread.h"
 
 #include <libelf.h>
@@ -49,7 +48,6 @@ struct symtab {
 	struct symread text[SYMTAB_TEXTS_MAX];
 	bool is_dynamic[SYMTAB_TEXTS_MAX];  /* from .dynsym */
 	size_t n_texts;
-	struct symfew few;     /* n 0: all symbols */
 	struct symread_piece piece, other;  /* last pieces of names that were read */
 };
 
@@ -59,20 +57,14 @@ bool symtab_add_code(struct symtab *t, Elf *elf);
 /* Instead: the writable sections, for symbols of variables that have a size. */
 bool symtab_add_data(struct symtab *t, Elf *elf);
 
-/* Before the first table: adds only what decides about n addresses, which are sorted, and borrowed
- * until symtab_done.  All tables must be added, then this called again, and the same tables added
- * again.  False: out of memory, or all symbols are needed. */
-bool symtab_few(struct symtab *t, const uint64_t *vaddr, size_t n);
-
 /* Adds the functions, or variables, in elf's tables of that section type (SHT_SYMTAB or
  * SHT_DYNSYM).  elf was opened from fd (-1: an image in memory).  Damaged tables give fewer.
- * Returns the number found, at least one if there is any, or -ENOMEM. */
+ * Returns the number added, or -ENOMEM. */
 int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type);
 
 /* Sorts, drops aliases, and gives symbols without a size one: up to the next symbol or the end of
- * the section.  Must be called once, after the last symtab_add.  False: it has a few symbols, and
- * all are needed. */
-bool symtab_finish(struct symtab *t);
+ * the section.  Must be called once, after the last symtab_add. */
+void symtab_finish(struct symtab *t);
 
 /* The innermost symbol that covers vaddr; NULL if there is none or its name cannot be read.  The
  * name is borrowed until the next call. */

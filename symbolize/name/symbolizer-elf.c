@@ -137,22 +137,16 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 			    struct symaddr *addr, size_t n)
 {
 	CLEANUP_FREE struct symdwarf_addr *da = NULL;
-	CLEANUP_FREE uint64_t *expected = b->o->kept ? NULL : calloc(n, sizeof(*expected));
 	CLEANUP(sources_done) struct sources s = { .elf = elf, .dwarf = dwarf };
 	if (dwarf) {
 		int r = symbolizer_ask_dwarf(dwarf, addr, n, &da);
 		if (r < 0)
 			return r;
 	}
-	for (size_t i = 0; expected && i < n; i++)
-		expected[i] = addr[i].vaddr;
-	if (expected)
-		symelf_expect(elf, expected, n);
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = resolve_address(b, &s, da ? &da[i] : NULL, &addr[i]) ? 0 : -ENOMEM;
-	symelf_expect(elf, NULL, 0);
-	return r;
+	for (size_t i = 0; i < n; i++)
+		if (!resolve_address(b, &s, da ? &da[i] : NULL, &addr[i]))
+			return -ENOMEM;
+	return 0;
 }
 
 /* Does a runtime's table have everything that DWARF would provide? */
