@@ -127,12 +127,27 @@ static size_t take_part(struct interp_samples *s, const struct interp_runtime *r
 	return end;
 }
 
-/* Functions with the same instructions differ in their frames. */
-static void tell_apart(const struct interp_runtime *r, struct interp_samples_part *p)
+/* Has an activation further out the same instruction? */
+static bool has_outer(const struct interp_samples *s, const struct interp_samples_part *p)
+{
+	for (size_t i = 1; i < s->part.n; i++)
+		if (s->part.v[i].code == p->code && s->part.v[i].off == p->off)
+			return true;
+	return false;
+}
+
+/* Functions with the same instructions differ in their frames.  The innermost activation may have
+ * just begun, with its frame, but still the instruction of one further out: then its function is
+ * not known. */
+static void tell_apart(const struct interp_samples *s, const struct interp_runtime *r,
+		       struct interp_samples_part *p)
 {
 	uint32_t code = r->code_of_frame(r->ctx, p->frame);
+	bool is_innermost = p == s->part.v;
 	if (code != INTERP_NO_CODE && r->is_shared(r->ctx, p->code, code))
 		p->code = code;
+	else if (is_innermost && (code != INTERP_NO_CODE || has_outer(s, p)))
+		p->code = INTERP_NO_CODE;
 }
 
 static void read_callers(struct interp_samples *s, const struct interp_runtime *r, bool is_whole,
@@ -142,7 +157,7 @@ static void read_callers(struct interp_samples *s, const struct interp_runtime *
 	for (size_t i = 0; i < s->part.n; i++) {
 		struct interp_samples_part *p = &s->part.v[i];
 		if (r->has_single_frames && p->frame && p->code != INTERP_NO_CODE)
-			tell_apart(r, p);
+			tell_apart(s, r, p);
 		bool is_next = i > 0 && s->part.v[i - 1].is_read && at < s->chain->link.n;
 		if (p->frame ? find_frame(s->chain, p->frame, &at) : is_next)
 			at = take_part(s, r, i, at, is_whole, is_early);
@@ -352,7 +367,9 @@ static bool keep_heads(const struct interp_samples *s, struct interp_kept *ret)
 bool interp_samples_keep(const struct interp_samples *s, const struct interp_runtime *r,
 			 struct interp_kept *ret)
 {
-	if (!r->n_replaced || !s->activations.v.n)
+	/* without remembered callers, the same is known later, but frames have changed */
+	if (!r->n_replaced || !s->activations.v.n ||
+	    (r->has_single_frames && interp_learn_has_places(s->learn)))
 		return false;
 	if ((s->part.n != s->activations.v.n || !keep_heads(s, ret)) &&
 	    !interp_kept_copy(ret, &s->activations))

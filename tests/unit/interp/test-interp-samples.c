@@ -76,6 +76,9 @@ static void need_frame(void)
 	single.learn->frame = RBX;
 	tap_int(interptable_sample(&single, &frames, 0, 10, 0, 1000), INTERP_QUALITY_EXACT,
 		"it is with it");
+	interptable_execute("1");
+	tap_int(interptable_sample(&single, &frames, 0, 10, 0, LATE), INTERP_QUALITY_UNKNOWN,
+		"an activation that has its frame, but not its instruction yet");
 	interptable.has_single_frames = false;
 	interptable_end(&single);
 }
