@@ -134,8 +134,8 @@ static int add_functions(struct model_builder *b, struct model_file *f, size_t f
 static int append_lines(struct model_builder *b, struct model_file *f,
 			const struct pprof_location_row *from)
 {
-	const struct pprof_line_row *l = f->tables->lines.v + from->first_line;
-	for (size_t i = 0; i < from->n_lines; i++, l++) {
+	for (size_t i = 0; i < from->n_lines; i++) {
+		const struct pprof_line_row *l = &f->tables->lines.v[from->first_line + i];
 		struct model_line line = { l->line, l->column, MODEL_NONE };
 		int r = l->function != PPROF_NO_INDEX
 				? add_function(b, f, l->function, &line.function) : 0;

@@ -145,19 +145,20 @@ static uint32_t *new_index_map(size_t n)
 static int add_kept(struct model_builder *b, struct model_file *f, const struct model_input *in)
 {
 	struct pprof_sample_row row[MODEL_SAMPLES_AT_ONCE];
-	const uint32_t *location = in->locations.v;
-	const int64_t *value = in->values.v;
+	size_t location = 0, value = 0, n_values = f->head->n_sample_types;
 	for (size_t i = 0, n; i < in->rows.n; i += n) {
 		n = in->rows.n - i < MODEL_SAMPLES_AT_ONCE ? in->rows.n - i : MODEL_SAMPLES_AT_ONCE;
 		for (size_t k = 0; k < n; k++) {
 			const struct model_row *from = &in->rows.v[i + k];
 			row[k] = (struct pprof_sample_row){
-				.location = location, .value = value, .label = from->label,
+				.location = from->n_locations ? &in->locations.v[location] : NULL,
+				.value = n_values ? &in->values.v[value] : NULL,
+				.label = from->label,
 				.n_locations = from->n_locations, .n_labels = from->n_labels,
 				.label_set = from->label_set,
 			};
 			location += from->n_locations;
-			value += f->head->n_sample_types;
+			value += n_values;
 		}
 		int r = model_sample_add(b, f, row, n);
 		if (r < 0)
