@@ -68,11 +68,15 @@ static bool is_outdone(const struct interp_cache *c, const struct interp_cache_f
 	return false;
 }
 
+static void save_file(const struct interp_cache *c, const struct interp_cache_file *f)
+{
+	if (c->saved_dir && f->saved_name[0] && !is_outdone(c, f))
+		interp_saved_write(c->saved_dir, f->saved_name, &f->learn);
+}
+
 static void remove_file(struct interp_cache *c, size_t i)
 {
 	struct interp_cache_file *f = c->file.v[i];
-	if (c->saved_dir && f->saved_name[0] && !is_outdone(c, f))
-		interp_saved_write(c->saved_dir, f->saved_name, &f->learn);
 	interp_learn_done(&f->learn);
 	interp_shared_done(&f->shared);
 	free(f);
@@ -86,6 +90,7 @@ static void limit_files(struct interp_cache *c)
 	for (size_t i = 0; i < c->file.n && c->file.n >= FILES_MAX; i++) {
 		if (c->file.v[i]->n_users)
 			continue;
+		save_file(c, c->file.v[i]);
 		remove_file(c, i);
 		return;
 	}
@@ -143,6 +148,8 @@ void interp_cache_done(struct interp_cache *c)
 		free(c->by_pid.item.v[i].value);
 	}
 	idmap_done(&c->by_pid);
+	for (size_t i = 0; i < c->file.n; i++)
+		save_file(c, c->file.v[i]);
 	while (c->file.n)
 		remove_file(c, c->file.n - 1);
 	VEC_FREE(&c->file);
