@@ -22,7 +22,7 @@
 #define LAST_N 2048u            /* and before the last one */
 #define LATE_N 256u             /* before samples that were read late are learned from */
 #define LATE_SELDOM 4u          /* more seldom */
-#define KNOWN_N 24u             /* before others may take the places over, */
+#define KNOWN_N 24u             /* before later recordings may begin with the places, */
 #define BEGUN_N 256u            /* and before these choose their own ones */
 #define CODES_MIN 8u            /* samples with their function, before frames must fit it */
 #define FITS_MIN 4u             /* samples with a frame that fits, before these say anything */
