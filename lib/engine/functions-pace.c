@@ -14,6 +14,7 @@
 
 #define UNSURE_MAX (65536u / 20)        /* of samples without callers: */
 #define UNSURE_MANY (65536u / 8)
+#define UNSURE_FEW (65536u / 40)
 #define UNSURE_PART 64u                 /* a sample's weight in the share */
 
 /* Wake-ups: each one costs WAKEUP, which samples earn. */
@@ -22,8 +23,10 @@
 #define EARNED_MANY WAKEUP              /* while many callers are unknown */
 #define START (256u * WAKEUP)           /* and at most */
 
-/* Otherwise one reading for so many samples. */
+/* Otherwise one reading for so many samples; for more if few callers are unknown: then readings
+ * teach nothing. */
 #define STEP_SAMPLES 32u
+#define STEP_SAMPLES_FEW 128u
 #define STEP_NS_MIN 5000000u
 
 void functions_pace_init(struct functions_pace *p)
@@ -67,7 +70,7 @@ static uint64_t sample_after_ns(const struct functions_pace *p, uint64_t period_
 static uint64_t step_ns(const struct functions_pace *p)
 {
 	uint64_t period_ns = p->period_ns > PERIOD_NS_MIN ? p->period_ns : PERIOD_NS_MIN;
-	uint64_t ns = STEP_SAMPLES * period_ns;
+	uint64_t ns = (p->unsure <= UNSURE_FEW ? STEP_SAMPLES_FEW : STEP_SAMPLES) * period_ns;
 	return ns > STEP_NS_MIN ? ns : STEP_NS_MIN;
 }
 
@@ -97,9 +100,7 @@ uint64_t functions_pace_due_ns(struct functions_pace *p, uint64_t now_ns)
 		due_ns = p->n_missed ? now_ns + ((uint64_t)AGAIN_NS << (p->n_missed - 1)) :
 				       sample_after_ns(p, period_ns, now_ns);
 	} else {
-		uint64_t step_ns = (uint64_t)STEP_SAMPLES * period_ns << p->n_missed;
-		step_ns = step_ns > STEP_NS_MIN ? step_ns : STEP_NS_MIN;
-		due_ns = sample_after_ns(p, period_ns, now_ns + step_ns);
+		due_ns = sample_after_ns(p, period_ns, now_ns + (step_ns(p) << p->n_missed));
 	}
 	if (!p->step_ns || due_ns - now_ns < p->step_ns)
 		p->step_ns = due_ns - now_ns;
