@@ -152,6 +152,9 @@ static uint32_t search(struct pycodes *c, uint64_t at)
 	size_t n = (at - page) / 8 + 1;
 	uint32_t id;
 	for (unsigned int i = 0; i < SEARCH_PAGES && page; i++) {
+		/* mostly it is on the first page, or on none */
+		if (i == 1)
+			runtime_pages_before(c->pages, page, SEARCH_PAGES - 1);
 		if (!runtime_pages_read(c->pages, page, word, sizeof(word)))
 			return PYCODES_NONE;
 		while (n-- > 0) {

@@ -15,21 +15,38 @@
 #define AGAIN_MAX 32u
 #define UNUSED_MAX 4u
 
+/* Buffers that are kept for the next pages. */
+#define SPARE_MAX 16u
+
+/* Read with one system call by runtime_pages_before. */
+#define BEFORE_MAX 16u
+
 void runtime_pages_init(struct runtime_pages *p, const struct runtime_memory *m, uint64_t n_left)
 {
 	*p = (struct runtime_pages){ .memory = m, .n_left = n_left };
 }
 
-static void free_page(struct runtime_page *page)
+static uint8_t *new_buffer(struct runtime_pages *p)
 {
-	free(page->bytes);
-	free(page->second);
+	return p->spare.n ? p->spare.v[--p->spare.n] : malloc(RUNTIME_PAGE_BYTES);
+}
+
+static void give_back(struct runtime_pages *p, uint8_t *bytes)
+{
+	if (bytes && (p->spare.n == SPARE_MAX || !VEC_PUSH(&p->spare, bytes)))
+		free(bytes);
+}
+
+static void forget_page(struct runtime_pages *p, struct runtime_page *page)
+{
+	give_back(p, page->bytes);
+	give_back(p, page->second);
 }
 
 void runtime_pages_forget(struct runtime_pages *p)
 {
 	for (size_t i = 0; i < p->pages.n; i++)
-		free_page(&p->pages.v[i]);
+		forget_page(p, &p->pages.v[i]);
 	p->pages.n = 0;
 	p->uses_second = false;
 	hashindex_done(&p->by_address);
@@ -39,6 +56,9 @@ void runtime_pages_done(struct runtime_pages *p)
 {
 	runtime_pages_forget(p);
 	VEC_FREE(&p->pages);
+	for (size_t i = 0; i < p->spare.n; i++)
+		free(p->spare.v[i]);
+	VEC_FREE(&p->spare);
 }
 
 static struct runtime_page *find(struct runtime_pages *p, uint64_t at)
@@ -53,10 +73,10 @@ static struct runtime_page *add(struct runtime_pages *p, uint64_t at)
 {
 	if (p->pages.n == PAGES_MAX)
 		runtime_pages_forget(p);
-	uint8_t *bytes = p->n_left && at < ADDRESS_MAX ? malloc(RUNTIME_PAGE_BYTES) : NULL;
+	uint8_t *bytes = p->n_left && at < ADDRESS_MAX ? new_buffer(p) : NULL;
 	if (!bytes || !hashindex_reserve(&p->by_address, false) ||
 	    !VEC_PUSH(&p->pages, ((struct runtime_page){ .at = at, .bytes = bytes }))) {
-		free(bytes);
+		give_back(p, bytes);
 		return NULL;
 	}
 	p->n_left--;
@@ -70,7 +90,7 @@ static void keep_first(struct runtime_pages *p, size_t n)
 	if (n == p->pages.n)
 		return;
 	for (size_t i = n; i < p->pages.n; i++)
-		free_page(&p->pages.v[i]);
+		forget_page(p, &p->pages.v[i]);
 	p->pages.n = n;
 	hashindex_done(&p->by_address);
 	for (size_t i = 0; i < p->pages.n; i++)
@@ -85,7 +105,7 @@ static size_t choose_again(struct runtime_pages *p)
 	for (size_t i = 0; i < p->pages.n && n < AGAIN_MAX && 2 * n + 1 < p->n_left; i++) {
 		struct runtime_page page = p->pages.v[i];
 		if (!page.is_read || page.n_unused++ >= UNUSED_MAX ||
-		    (!page.second && !(page.second = malloc(RUNTIME_PAGE_BYTES))))
+		    (!page.second && !(page.second = new_buffer(p))))
 			continue;
 		p->pages.v[i] = p->pages.v[n];
 		p->pages.v[n++] = page;
@@ -144,6 +164,28 @@ bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t 
 		memcpy((char *)buf + done, bytes + off, n);
 	}
 	return true;
+}
+
+void runtime_pages_before(struct runtime_pages *p, uint64_t at, size_t n_pages)
+{
+	struct iovec local[BEFORE_MAX], remote[BEFORE_MAX];
+	size_t n = 0, first;
+	uint64_t page = at - at % RUNTIME_PAGE_BYTES;
+	if (p->uses_second)
+		return;
+	if (p->pages.n + BEFORE_MAX > PAGES_MAX)
+		runtime_pages_forget(p);
+	first = p->pages.n;
+	for (size_t i = 0; i < n_pages && i < BEFORE_MAX && page; i++, page -= RUNTIME_PAGE_BYTES) {
+		const struct runtime_page *added = find(p, page) ? NULL : add(p, page);
+		if (!added)
+			continue;
+		local[n] = (struct iovec){ added->bytes, RUNTIME_PAGE_BYTES };
+		remote[n++] = (struct iovec){ (void *)(uintptr_t)page, RUNTIME_PAGE_BYTES };
+	}
+	long n_bytes = n ? p->memory->read(p->memory->ctx, local, n, remote, n) : 0;
+	for (size_t i = 0; i < n; i++)
+		p->pages.v[first + i].is_read = n_bytes >= (long)((i + 1) * RUNTIME_PAGE_BYTES);
 }
 
 bool runtime_pages_text(struct runtime_pages *p, uint64_t at, char *buf, size_t n_bytes)

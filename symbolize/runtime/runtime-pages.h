@@ -30,6 +30,7 @@ struct runtime_pages {
 		bool is_read;
 		uint8_t n_unused;
 	}) pages;
+	VEC(uint8_t *) spare;           /* buffers of pages that were forgotten */
 	bool uses_second;
 	struct hashindex by_address;
 };
@@ -52,6 +53,10 @@ void runtime_pages_use_second(struct runtime_pages *p);
 
 /* False: not all of it can be read, or no more may be. */
 bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes);
+
+/* Reads the page of `at` and those before it, n_pages in all, with one system call, as far as they
+ * are not read yet. */
+void runtime_pages_before(struct runtime_pages *p, uint64_t at, size_t n_pages);
 
 /* A text with its NUL.  False: it is longer than n_bytes, or as above. */
 bool runtime_pages_text(struct runtime_pages *p, uint64_t at, char *buf, size_t n_bytes);

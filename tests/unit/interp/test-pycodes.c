@@ -13,7 +13,16 @@
 #define SECOND_NS 1000000000u
 
 static struct pymemory memory;
-static const struct runtime_memory from = { gomemory_read, &memory.memory };
+static int n_reads;
+
+static long count_reads(void *ctx, const struct iovec *local, size_t n_local,
+			const struct iovec *remote, size_t n_remote)
+{
+	n_reads++;
+	return gomemory_read(ctx, local, n_local, remote, n_remote);
+}
+
+static const struct runtime_memory from = { count_reads, &memory.memory };
 static struct runtime_pages pages;
 static struct vfuncs vfuncs;
 static struct pycodes codes;
@@ -81,6 +90,17 @@ static void check_false(void)
 	uint32_t code = pycodes_at(&codes, at);
 	tap_ok(code == PYCODES_NONE || codes.v.v[code].function == VFUNCS_NONE,
 	       "it is no function");
+}
+
+/* An address of some other object, a long way after the nearest code object. */
+static void check_far(void)
+{
+	start(11);
+	uint64_t at = pymemory_room(&memory, 20 * RUNTIME_PAGE_BYTES);
+	n_reads = 0;
+	tap_int(pycodes_of(&codes, at + 16 * RUNTIME_PAGE_BYTES, INTERP_SEARCH_NEW), PYCODES_NONE,
+		"an object that is no code");
+	tap_int(n_reads, 2, "the memory before it is read at once");
 }
 
 /* A module's object is freed when the module has been executed, however long that takes. */
@@ -160,6 +180,7 @@ int main(void)
 	pycodes_limit(&codes);
 	tap_int(codes.epoch, epoch, "few objects stay");
 	check_false();
+	check_far();
 	check_module();
 	check_young();
 	pycodes_done(&codes);

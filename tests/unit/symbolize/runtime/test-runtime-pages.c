@@ -77,6 +77,31 @@ static void test_again(const struct runtime_memory *from)
 	runtime_pages_done(&p);
 }
 
+static void test_before(const struct runtime_memory *from)
+{
+	const uint64_t first = GOMEMORY_HEAP, third = first + 2 * RUNTIME_PAGE_BYTES;
+	struct runtime_pages p;
+	uint64_t word, other;
+	runtime_pages_init(&p, from, 100);
+	runtime_pages_read(&p, third, &word, 8);
+	gomemory_word(&memory, first, 4711);
+	n_reads = 0;
+	runtime_pages_before(&p, third + 8, 5);
+	tap_ok(n_reads == 1 && p.n_left == 95, "pages before one that was read, at once");
+	tap_ok(runtime_pages_read(&p, first, &word, 8) && word == 4711 &&
+	       runtime_pages_read(&p, first + RUNTIME_PAGE_BYTES, &other, 8) &&
+	       !runtime_pages_read(&p, first - 8, &other, 8) && n_reads == 1,
+	       "down to one that does not exist");
+	runtime_pages_before(&p, RUNTIME_PAGE_BYTES, 5);
+	tap_ok(p.n_left == 94, "nor before the first one");
+	runtime_pages_forget(&p);
+	p.n_left = 2;
+	runtime_pages_before(&p, third, 5);
+	tap_ok(!p.n_left && runtime_pages_read(&p, third, &word, 8) &&
+	       !runtime_pages_read(&p, first, &word, 8), "no more of them than allowed");
+	runtime_pages_done(&p);
+}
+
 int main(void)
 {
 	const struct runtime_memory from = { count_reads, &memory };
@@ -126,5 +151,6 @@ int main(void)
 	tap_ok(p.pages.n < 5000, "they take a limited amount of memory");
 	runtime_pages_done(&p);
 	test_again(&from);
+	test_before(&from);
 	return tap_done();
 }
