@@ -19,7 +19,8 @@ struct interp_process {
 	const struct interp_language *language;
 	struct interp_tables t;
 	uint32_t tid;                   /* a living thread of the process */
-	uint32_t pid, dso;              /* of its functions */
+	uint32_t pid;
+	uint32_t dso, dso_serial;       /* of its functions */
 	uint64_t start;                 /* of the mapping of its file */
 	uint32_t file;                  /* the serial of its DSO */
 	char saved_name[INTERP_SAVED_NAME_MAX];

@@ -258,11 +258,15 @@ int interp_language_set_dso(struct interp_process *p)
 {
 	char name[sizeof(p->ops.name) + 2];
 	const struct dso_key key = { .kind = DSO_RUNTIME };
+	struct dso *d = p->dso_serial ? dso_get(p->t.dsos, p->dso) : NULL;
+	if (d && d->serial == p->dso_serial)
+		return 0;
 	snprintf(name, sizeof(name), "[%s]", p->ops.name);
-	struct dso *d = dso_table_find(p->t.dsos, &key, name);
+	d = dso_table_find(p->t.dsos, &key, name);
 	if (!d)
 		d = dso_table_add(p->t.dsos, &key, name);
 	p->dso = d ? d->id : 0;
+	p->dso_serial = d ? d->serial : 0;
 	return d ? 0 : -ENOMEM;
 }
 
