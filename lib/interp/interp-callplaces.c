@@ -19,6 +19,8 @@
 #define FITS_MIN 2u             /* with a frame that fits, before it says anything */
 #define N_MAX 64u               /* and before it is learned more seldom: */
 #define SELDOM 8u
+#define RARE_MAX 1024u          /* and then still more seldom */
+#define RARE 64u
 #define MOST 32u                /* as often as the best one, except in one of so many */
 #define KNOWN_N 8u              /* before later recordings may use it */
 #define SURE_FITS 8u            /* then some of its functions may be unknown ones */
@@ -179,7 +181,7 @@ void interp_callplaces_learn(struct interp_callplaces *l, const struct interp_pl
 	struct interp_callplaces_one *c = call_at(l, one->pc);
 	uint64_t value;
 	uint32_t off;
-	if (!c || (c->n_seen++ > N_MAX && c->n_seen % SELDOM))
+	if (!c || (c->n_seen++ > N_MAX && c->n_seen % (c->n_seen > RARE_MAX ? RARE : SELDOM)))
 		return;
 	if (c->n == N_MAX)
 		halve(c);

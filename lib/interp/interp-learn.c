@@ -60,9 +60,15 @@ void interp_learn_begin(struct interp_learn *l, uint32_t instruction, uint32_t f
 	l->n_next = BEGUN_N;
 }
 
+bool interp_learn_is_done(const struct interp_learn *l)
+{
+	return l->n >= LAST_N;
+}
+
 bool interp_learn_goes_on(struct interp_learn *l, bool is_prompt)
 {
-	return l->n < LAST_N && (is_prompt || l->n < LATE_N || l->n_late++ % LATE_SELDOM == 0);
+	return !interp_learn_is_done(l) &&
+	       (is_prompt || l->n < LATE_N || l->n_late++ % LATE_SELDOM == 0);
 }
 
 /* ---- places ----------------------------------------------------------------------------- */

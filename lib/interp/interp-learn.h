@@ -53,6 +53,9 @@ bool interp_learn_is_known(const struct interp_learn *l);
 /* Begins with those places, which an earlier recording has learned. */
 void interp_learn_begin(struct interp_learn *l, uint32_t instruction, uint32_t frame);
 
+/* Nothing more is learned of the places that all activations have. */
+bool interp_learn_is_done(const struct interp_learn *l);
+
 /* Is this activation to be learned from?  is_prompt: memory was read just after it. */
 bool interp_learn_goes_on(struct interp_learn *l, bool is_prompt);
 

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIES 4u                        /* until nothing has changed */
-
 void interp_readings_done(struct interp_readings *s)
 {
 	for (uint32_t i = 0; i < INTERP_READINGS_THREADS; i++)
@@ -96,12 +94,13 @@ static bool find_thread(struct interp_readings *s, uint32_t tid, struct interp_r
 
 const struct interp_reading *interp_readings_of(struct interp_readings *s,
 						const struct interp_runtime *r,
-						struct interp_chains *chains, uint32_t tid)
+						struct interp_chains *chains, uint32_t tid,
+						unsigned int n_tries)
 {
 	struct interp_reading *t;
 	bool is_equal = find_thread(s, tid, &t), is_there = false;
 	t->is_new = !is_equal;
-	for (unsigned int i = 0; i < TRIES && !is_equal; i++) {
+	for (unsigned int i = 0; i < n_tries && !is_equal; i++) {
 		if (i == 1)
 			is_there = interp_samecpu_enter(&s->cpu, tid);
 		is_equal = read_twice(s, r, tid);

@@ -37,9 +37,11 @@ void interp_readings_done(struct interp_readings *s);
 /* A drain begins. */
 void interp_readings_renew(struct interp_readings *s);
 
-/* The functions of a thread; those of a new reading are learned.  Borrowed until the next call. */
+/* The functions of a thread; those of a new reading are learned.  Borrowed until the next call.
+ * n_tries, at least 1: until nothing has changed meanwhile. */
 const struct interp_reading *interp_readings_of(struct interp_readings *s,
 						const struct interp_runtime *r,
-						struct interp_chains *chains, uint32_t tid);
+						struct interp_chains *chains, uint32_t tid,
+						unsigned int n_tries);
 
 #endif

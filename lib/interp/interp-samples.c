@@ -11,6 +11,9 @@
 #define EARLY_NS 300000u
 /* And so long it is believed where nothing is remembered. */
 #define LATE_NS 1000000u
+/* Readings until nothing has changed meanwhile, and when no more places are learned from them. */
+#define TRIES 4u
+#define TRIES_DONE 2u
 /* Places are learned from samples that are not older. */
 #define LEARN_NS 2000000u
 
@@ -311,7 +314,8 @@ static bool read_thread(struct interp_samples *s, const struct interp_runtime *r
 {
 	const struct interp_reading *read = NULL;
 	if (n->may_read)
-		read = interp_readings_of(&s->readings, r, &s->chains, n->tid);
+		read = interp_readings_of(&s->readings, r, &s->chains, n->tid,
+					  interp_learn_is_done(s->learn) ? TRIES_DONE : TRIES);
 	s->chain = read ? &read->chain : &s->unread;
 	s->root = root_of(s, r, n->tid);
 	if (read && read->is_new)
