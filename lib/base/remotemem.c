@@ -26,7 +26,7 @@
 #define TRUST_NS 2000000u
 /* A process that enters another user namespace is still one of the same user, who can stop us
  * anyhow; and opening its uid_map takes as long as reading its memory. */
-#define USERS_NS 100000000u
+#define USERS_NS 1000000000u
 #define TRUSTED_N 8u
 #define STATUS_BYTES 2048u
 
