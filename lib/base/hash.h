@@ -22,18 +22,45 @@ static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 	return hash_u64(a + 0x9e3779b97f4a7c15u + hash_u64(b));
 }
 
+static inline uint64_t hash_word(const unsigned char *p)
+{
+	uint64_t w;
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+/* At most eight bytes; all of them are in the result, some of them twice. */
+static inline uint64_t hash_short(const unsigned char *p, size_t n_bytes)
+{
+	if (n_bytes < 4)
+		return n_bytes ? (uint64_t)p[0] << 16 | (uint64_t)p[n_bytes / 2] << 8 |
+				 p[n_bytes - 1]
+			       : 0;
+	uint32_t first, last;
+	memcpy(&first, p, sizeof(first));
+	memcpy(&last, p + n_bytes - 4, sizeof(last));
+	return (uint64_t)first << 32 | last;
+}
+
+/* Two words for one product, as wyhash does. */
+static inline uint64_t hash_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 static inline uint64_t hash_bytes(const void *data, size_t n_bytes)
 {
+	const uint64_t k = 0xa0761d6478bd642fu;
 	const unsigned char *p = data;
 	uint64_t h = 0x9e3779b97f4a7c15u ^ n_bytes;
-	for (; n_bytes >= 8; n_bytes -= 8, p += 8) {
-		uint64_t w;
-		memcpy(&w, p, 8);
-		h = hash_u64(h ^ w);
-	}
-	uint64_t w = 0;
-	memcpy(&w, p, n_bytes);
-	return hash_u64(h ^ w);
+	if (n_bytes <= 8)
+		return hash_u64(h ^ hash_u64(hash_short(p, n_bytes)));
+	for (; n_bytes > 16; n_bytes -= 16, p += 16)
+		h = hash_mix(hash_word(p) ^ h, hash_word(p + 8) ^ k);
+	if (n_bytes > 8)
+		return hash_u64(hash_mix(hash_word(p) ^ h, hash_word(p + n_bytes - 8) ^ k));
+	return hash_u64(h ^ hash_word(p + n_bytes - 8));
 }
 
 #endif

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strings are packed into blocks that never move, so pointers to them stay valid. */
+/* Strings are packed into blocks that never move, so pointers to them stay valid.  Before each one
+ * is its length. */
 struct strtab_block {
 	struct strtab_block *next;
 	size_t used, size;
@@ -55,8 +56,12 @@ void strtab_done(struct strtab *t)
 static const char *store(struct strtab *t, const char *s, size_t n)
 {
 	struct strtab_block *b = t->block;
-	if (!b || b->size - b->used < n + 1) {
-		size_t size = n + 1 > STRTAB_BLOCK_BYTES ? n + 1 : STRTAB_BLOCK_BYTES;
+	uint32_t length = (uint32_t)n;
+	if (n > UINT32_MAX)
+		return NULL;
+	size_t n_bytes = sizeof(length) + n + 1;
+	if (!b || b->size - b->used < n_bytes) {
+		size_t size = n_bytes > STRTAB_BLOCK_BYTES ? n_bytes : STRTAB_BLOCK_BYTES;
 		b = malloc(sizeof(*b) + size);
 		if (!b)
 			return NULL;
@@ -65,10 +70,19 @@ static const char *store(struct strtab *t, const char *s, size_t n)
 		charge(t, size);
 	}
 	char *p = b->data + b->used;
+	memcpy(p, &length, sizeof(length));
+	p += sizeof(length);
 	memcpy(p, s, n);
 	p[n] = '\0';
-	b->used += n + 1;
+	b->used += n_bytes;
 	return p;
+}
+
+static size_t length_of(const char *stored)
+{
+	uint32_t length;
+	memcpy(&length, stored - sizeof(length), sizeof(length));
+	return length;
 }
 
 static int grow(struct strtab *t)
@@ -87,8 +101,8 @@ static int grow(struct strtab *t)
 /* 0: not found. */
 static uint32_t find(const struct strtab *t, const char *s, size_t n, uint64_t hash)
 {
-	return HASHINDEX_FIND(&t->index, hash, i, strncmp(t->str[i + 1], s, n) == 0 &&
-			      t->str[i + 1][n] == '\0') + 1;
+	return HASHINDEX_FIND(&t->index, hash, i, length_of(t->str[i + 1]) == n &&
+			      memcmp(t->str[i + 1], s, n) == 0) + 1;
 }
 
 uint32_t strtab_find(const struct strtab *t, const char *s, size_t n)

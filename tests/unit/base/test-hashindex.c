@@ -4,6 +4,8 @@
 #include "base/hash.h"
 #include "tap.h"
 
+#include <stdlib.h>
+
 enum { N = 20000 };
 
 static uint32_t find(const struct hashindex *x, const uint32_t *key, uint64_t hash, uint32_t want)
@@ -109,8 +111,28 @@ static void test_budget(void)
 	tap_ok(b.used_bytes == 0 && x.budget == &b, "done releases what was charged");
 }
 
+/* The hash of bytes depends on each of them, and on their number. */
+static void test_bytes(void)
+{
+	int n_equal = 0;
+	for (size_t n = 0; n <= 70; n++) {
+		uint8_t *bytes = calloc(n + 1, 1), *copy = malloc(n ? n : 1);
+		uint64_t hash = hash_bytes(bytes, n);
+		n_equal += hash == hash_bytes(bytes, n + 1);
+		for (size_t i = 0; i < n; i++) {
+			memcpy(copy, bytes, n);
+			copy[i] = 1;
+			n_equal += hash_bytes(copy, n) == hash;
+		}
+		free(bytes);
+		free(copy);
+	}
+	tap_int(n_equal, 0, "a hash of bytes depends on each of them");
+}
+
 int main(void)
 {
+	test_bytes();
 	test_find();
 	test_equal_hashes();
 	test_remove();
