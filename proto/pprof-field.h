@@ -66,6 +66,30 @@ static inline int pprof_field_next(struct pprof_reader *reader, struct bytes *b,
 	return got < 0 ? pprof_field_bad(reader, b->p, "malformed field") : got;
 }
 
+/* The next field if it is a message, or other bytes, with a length of one or two bytes.  False,
+ * with nothing read, for any other field and at the end. */
+static inline bool pprof_field_quick(struct bytes *b, unsigned int *ret_number,
+				     struct bytes *ret_body)
+{
+	const uint8_t *p = b->p;
+	if (b->end - p < 3 || (p[0] & 0x87) != WIRE_BYTES || p[0] < 8)
+		return false;
+	size_t n = p[1];
+	const uint8_t *body = p + 2;
+	if (n & 0x80) {
+		if (p[2] & 0x80)
+			return false;
+		n = (n & 0x7f) | (size_t)p[2] << 7;
+		body++;
+	}
+	if ((size_t)(b->end - body) < n)
+		return false;
+	*ret_number = p[0] >> 3;
+	*ret_body = bytes_of(body, n);
+	b->p = body + n;
+	return true;
+}
+
 /* The value of field f, which has just been read from `at`. */
 int pprof_field_uint(struct pprof_reader *reader, const struct bytes *at,
 		     const struct wire_field *f, uint64_t *ret);

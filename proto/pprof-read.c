@@ -25,47 +25,76 @@
 #define MAX_BYTES_DEFAULT GZIP_BYTES_MAX
 #define MAX_ITEMS (1u << 30)
 
+static int count_items(struct pprof_reader *reader, unsigned int field, const uint8_t *at,
+		       const uint8_t *end, size_t n)
+{
+	if (!reader->range[field].p)
+		reader->range[field].p = at;
+	reader->range[field].end = end;
+	reader->count[field] += n;
+	if (reader->count[field] > MAX_ITEMS)
+		return err_set(reader->e, E2BIG, "a profile of more than %u items", MAX_ITEMS);
+	return 0;
+}
+
 static int count_all(struct pprof_reader *reader)
 {
-	struct bytes b = reader->all;
+	struct bytes b = reader->all, body;
 	struct wire_field f;
-	int got;
-	for (const uint8_t *at = b.p; (got = pprof_field_next(reader, &b, &f)) > 0; at = b.p) {
+	unsigned int number;
+	int got = 1;
+	while (got > 0) {
+		const uint8_t *at = b.p;
+		size_t n = 1;
+		int r = 0;
+		if (pprof_field_quick(&b, &number, &body)) {
+			f = (struct wire_field){ .number = number, .type = WIRE_BYTES,
+						 .body = body };
+		} else if ((got = pprof_field_next(reader, &b, &f)) <= 0) {
+			return got;
+		}
 		if (f.number >= PPROF_PROFILE_N_TAGS)
 			continue;
-		int r = 0;
-		if (!reader->range[f.number].p)
-			reader->range[f.number].p = at;
-		reader->range[f.number].end = b.p;
-		if (f.number == PPROF_PROFILE_COMMENT)
-			r = pprof_field_count(reader, &b, &f, &reader->count[f.number]);
-		else
-			reader->count[f.number]++;
+		if (f.number == PPROF_PROFILE_COMMENT) {
+			n = 0;
+			r = pprof_field_count(reader, &b, &f, &n);
+		}
+		if (r == 0)
+			r = count_items(reader, f.number, at, b.p, n);
 		if (r < 0)
 			return r;
-		if (reader->count[f.number] > MAX_ITEMS)
-			return err_set(reader->e, E2BIG, "a profile of more than %u items",
-				       MAX_ITEMS);
 	}
 	return got;
+}
+
+/* The next message in one of two fields: the number of its field, or 0 at the end. */
+static inline int next_message(struct pprof_reader *reader, struct bytes *b, unsigned int field,
+			       unsigned int other, struct bytes *ret)
+{
+	struct wire_field f;
+	for (;;) {
+		while (pprof_field_quick(b, &f.number, ret))
+			if (f.number == field || f.number == other)
+				return (int)f.number;
+		int got = pprof_field_next(reader, b, &f);
+		if (got <= 0)
+			return got;
+		if (f.number != field && f.number != other)
+			continue;
+		int r = pprof_field_body(reader, b, &f, ret);
+		return r < 0 ? r : (int)f.number;
+	}
 }
 
 static int read_kind(struct pprof_reader *reader, unsigned int field,
 		     pprof_message_fn *read_message)
 {
-	struct bytes b = reader->range[field];
-	struct wire_field f;
+	struct bytes b = reader->range[field], body;
 	int got;
 	if (!b.p)
 		return 0;
-	while ((got = pprof_field_next(reader, &b, &f)) > 0) {
-		if (f.number != field)
-			continue;
-		struct bytes body;
-		int r = pprof_field_body(reader, &b, &f, &body);
-		if (r < 0)
-			return r;
-		r = read_message(reader, body, reader->done[field]++);
+	while ((got = next_message(reader, &b, field, field, &body)) > 0) {
+		int r = read_message(reader, body, reader->done[field]++);
 		if (r < 0)
 			return r;
 	}
@@ -197,18 +226,53 @@ static int read_structs(struct pprof_reader *reader)
 	return r;
 }
 
+static struct bytes joined(const struct bytes *a, const struct bytes *b)
+{
+	struct bytes all = a->p ? *a : *b;
+	if (a->p && b->p && b->p < a->p)
+		all.p = b->p;
+	if (a->p && b->p && b->end > a->end)
+		all.end = b->end;
+	return all;
+}
+
+/* Most writers write a function when the first location needs it.  So one walk reads the functions,
+ * and finds the locations, which refer to them. */
+static int read_functions(struct pprof_reader *reader, struct bytes *location)
+{
+	struct bytes b = joined(&reader->range[PPROF_PROFILE_FUNCTION],
+				&reader->range[PPROF_PROFILE_LOCATION]), body;
+	size_t n_functions = 0, n_locations = 0;
+	int got = 0;
+	while (b.p && (got = next_message(reader, &b, PPROF_PROFILE_FUNCTION,
+					  PPROF_PROFILE_LOCATION, &body)) > 0) {
+		if (got == PPROF_PROFILE_LOCATION) {
+			location[n_locations++] = body;
+			continue;
+		}
+		int r = pprof_tables_function(reader, body, n_functions++);
+		if (r < 0)
+			return r;
+	}
+	return got;
+}
+
 static int read_tables(struct pprof_reader *reader)
 {
 	const struct pprof_tables *t = reader->tables;
-	int r = read_kind(reader, PPROF_PROFILE_FUNCTION, pprof_tables_function);
+	const struct profile *p = reader->p;
+	struct bytes *location = PPROF_NEW(reader, struct bytes, p->n_locations);
+	if (!location)
+		return pprof_field_no_memory(reader);
+	int r = read_functions(reader, location);
 	if (r == 0)
 		r = pprof_ids_init(reader, &reader->functions, t->function_id,
-				   sizeof(*t->function_id), reader->p->n_functions, "function");
-	if (r == 0)
-		r = read_kind(reader, PPROF_PROFILE_LOCATION, pprof_tables_location);
+				   sizeof(*t->function_id), p->n_functions, "function");
+	for (size_t i = 0; i < p->n_locations && r == 0; i++)
+		r = pprof_tables_location(reader, location[i], i);
 	if (r == 0)
 		r = pprof_ids_init(reader, &reader->locations, t->location_id,
-				   sizeof(*t->location_id), reader->p->n_locations, "location");
+				   sizeof(*t->location_id), p->n_locations, "location");
 	return r;
 }
 

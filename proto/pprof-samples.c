@@ -281,29 +281,38 @@ static int read_sample(struct pprof_samples *s, struct bytes body)
 	return got;
 }
 
-int pprof_samples_next(struct pprof_samples *s, struct pprof_sample_row *ret)
+/* The next sample: 1, or 0 at the end. */
+static int next_body(struct pprof_samples *s, struct bytes *ret)
 {
 	struct wire_field f;
-	int got;
-	if (!s->at.p)
-		return 0;
-	while ((got = pprof_field_next(&s->reader, &s->at, &f)) > 0) {
+	for (;;) {
+		while (pprof_field_quick(&s->at, &f.number, ret))
+			if (f.number == PPROF_PROFILE_SAMPLE)
+				return 1;
+		int got = pprof_field_next(&s->reader, &s->at, &f);
+		if (got <= 0)
+			return got;
 		if (f.number != PPROF_PROFILE_SAMPLE)
 			continue;
-		struct bytes body;
-		s->n_done++;
-		int r = pprof_field_body(&s->reader, &s->at, &f, &body);
-		if (r < 0)
-			return r;
-		r = read_sample(s, body);
-		if (r < 0)
-			return r;
-		*ret = (struct pprof_sample_row){
-			.location = s->locations.v, .n_locations = s->locations.n,
-			.value = s->values.v,
-		};
-		r = find_labels(s, ret);
+		int r = pprof_field_body(&s->reader, &s->at, &f, ret);
 		return r < 0 ? r : 1;
 	}
-	return got;
+}
+
+int pprof_samples_next(struct pprof_samples *s, struct pprof_sample_row *ret)
+{
+	struct bytes body;
+	int got = s->at.p ? next_body(s, &body) : 0;
+	if (got <= 0)
+		return got;
+	s->n_done++;
+	int r = read_sample(s, body);
+	if (r < 0)
+		return r;
+	*ret = (struct pprof_sample_row){
+		.location = s->locations.v, .n_locations = s->locations.n,
+		.value = s->values.v,
+	};
+	r = find_labels(s, ret);
+	return r < 0 ? r : 1;
 }

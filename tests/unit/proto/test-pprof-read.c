@@ -3,6 +3,8 @@
 #include "base/err.h"
 #include "proto/gzip.h"
 #include "proto/pprof-read.h"
+#include "proto/pprof-samples.h"
+#include "proto/pprof-tables.h"
 #include "proto/pprof-tags.h"
 #include "proto/wire.h"
 #include "sink.h"
@@ -34,6 +36,18 @@ static void numbers(struct wire *w, unsigned int field, const uint64_t *pair)
 }
 #define NUMBERS(w, field, ...) numbers(w, field, (uint64_t[]){ __VA_ARGS__, 0 })
 
+/* The other reader, to the last sample. */
+static int read_tables(const struct wire *w, struct pprof_samples **ret,
+		       const struct profile **head, const struct pprof_tables **t,
+		       struct pprof_sample_row *last, struct err *e)
+{
+	struct pprof_sample_row row;
+	int r = pprof_samples_open(w->p, w->n, ret, head, t, e);
+	while (r >= 0 && (r = pprof_samples_next(*ret, &row)) > 0)
+		*last = row;
+	return r;
+}
+
 static struct profile *accept(struct wire *w, const char *name)
 {
 	struct profile *p = NULL;
@@ -47,12 +61,41 @@ static struct profile *accept(struct wire *w, const char *name)
 static void refuse(struct wire *w, const char *text, const char *name)
 {
 	struct profile *p = NULL;
-	struct err e = { 0 };
+	struct pprof_samples *s = NULL;
+	const struct profile *head;
+	const struct pprof_tables *t;
+	struct pprof_sample_row last;
+	struct err e = { 0 }, other = { 0 };
 	int r = profile_read(w->p, w->n, 0, &p, &e);
 	tap_ok(r == -EINVAL && strstr(e.what, text) && !p, "%s", name);
 	if (r != -EINVAL || !strstr(e.what, text))
 		printf("# %d %s\n", r, e.what);
+	tap_int(read_tables(w, &s, &head, &t, &last, &other), r, "as tables, too");
+	tap_ok(strstr(other.what, "not a valid profile"), "with a message");
+	pprof_samples_close(s);
 	wire_done(w);
+}
+
+/* The same as tables. */
+static void test_odd_tables(const struct wire *w)
+{
+	struct pprof_samples *s = NULL;
+	const struct profile *head;
+	const struct pprof_tables *t;
+	struct pprof_sample_row last = { 0 };
+	struct err e = { 0 };
+	tap_int(read_tables(w, &s, &head, &t, &last, &e), 0, "read as tables");
+	const struct pprof_location_row *l = t->location;
+	tap_ok(head->n_locations == 2 && head->n_functions == 2 && t->location_id[0] == 77 &&
+	       l[0].mapping == 0 && l[1].mapping == PPROF_NO_INDEX && l[1].address == 16,
+	       "locations keep their order");
+	tap_ok(l[0].n_lines == 1 && l[1].n_lines == 0 &&
+	       t->function[t->lines.v[l[0].first_line].function].name == MAIN &&
+	       t->function[1].name == 0, "they find functions that come later");
+	tap_ok(last.n_locations == 4 && last.location[0] == 0 && last.location[1] == 1 &&
+	       last.location[2] == 0 && last.location[3] == 1 && last.value[0] == -5,
+	       "the sample");
+	pprof_samples_close(s);
 }
 
 static void test_odd(void)
@@ -91,6 +134,7 @@ static void test_odd(void)
 	NUMBERS(&w, PPROF_PROFILE_SAMPLE_TYPE, PPROF_VALUE_TYPE_TYPE, SAMPLES,
 		PPROF_VALUE_TYPE_UNIT, COUNT);
 	strings(&w);
+	test_odd_tables(&w);
 	struct profile *p = accept(&w, "odd but legal");
 	if (!p)
 		return;
