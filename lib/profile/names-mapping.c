@@ -35,12 +35,16 @@ void names_mapping_none(struct engine *g, struct names *n)
 	});
 }
 
+/* By hand: this is done for each known name of each profile. */
 static uint32_t build_id_text(struct engine *g, const uint8_t *id, size_t n)
 {
-	char text[2 * DSO_BUILD_ID_MAX + 1] = "";
-	for (size_t i = 0; i < n && i < DSO_BUILD_ID_MAX; i++)
-		snprintf(text + 2 * i, 3, "%02x", id[i]);
-	return strtab_add_cstr(&g->strings, text);
+	static const char digit[] = "0123456789abcdef";
+	char text[2 * DSO_BUILD_ID_MAX], *end = text;
+	for (size_t i = 0; i < n && i < DSO_BUILD_ID_MAX; i++) {
+		*end++ = digit[id[i] >> 4];
+		*end++ = digit[id[i] & 15];
+	}
+	return strtab_add(&g->strings, text, (size_t)(end - text));
 }
 
 uint32_t names_mapping_dso(struct engine *g, struct names *n, const struct dso *d, uint64_t vaddr)
@@ -156,6 +160,16 @@ uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct na
 	bool is_image = base && (is_text || is_known) && !code;
 	return add_kernel_mapping(n, o, m, code ? code->start : is_image ? symkernel_shift(k)
 								     : *address, address);
+}
+
+const uint64_t *names_mapping_kernel_shift(const struct engine *g, const struct names *n,
+					   const struct names_options *o)
+{
+	uint32_t name = strtab_find(&g->strings, KERNEL_NAME, strlen(KERNEL_NAME));
+	for (size_t i = 0; i < n->mappings.n && !wants_real_addresses(o); i++)
+		if (n->mappings.v[i].filename == name && n->mappings.v[i].start)
+			return &n->mappings.v[i].shift;
+	return NULL;
 }
 
 bool names_mapping_holds(const struct names *n, uint32_t m, enum dso_kind kind, uint64_t vaddr)

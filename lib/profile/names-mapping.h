@@ -27,6 +27,10 @@ void names_mapping_none(struct engine *g, struct names *n);
 uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct names_options *o,
 			      const struct symkernel *k, uint64_t *address);
 
+/* By how much the running kernel was moved, if one of the mappings shows it; else NULL. */
+const uint64_t *names_mapping_kernel_shift(const struct engine *g, const struct names *n,
+					   const struct names_options *o);
+
 /* Does mapping m, of a frame of the same DSO, also contain vaddr?  A module's has no bounds. */
 bool names_mapping_holds(const struct names *n, uint32_t m, enum dso_kind kind, uint64_t vaddr);
 

@@ -306,7 +306,7 @@ static const char *cache_dir(const struct names_options *o)
 /* Asks the running kernel for the names of its own frames.  Code that was loaded or removed during
  * the recording has its names already.  Debug information of modules needs more symbols. */
 static struct symkernel *ask_kernel(const struct engine *g, const struct names_options *o,
-				    const struct by_dso *frame, size_t n)
+				    const struct names *names, const struct by_dso *frame, size_t n)
 {
 	struct symkernel *k = NULL;
 	if (!o->may_ask_kernel || n > ASKED_MAX || (o->naming && o->naming->kernel_debug))
@@ -316,12 +316,15 @@ static struct symkernel *ask_kernel(const struct engine *g, const struct names_o
 	for (size_t i = 0; address && i < n; i++)
 		if (!jitcode_find(&g->kernel_code, frame[i].vaddr, UINT64_MAX))
 			address[n_asked++] = frame[i].vaddr;
-	return address && symkernel_ask_open(o->symbols.host, address, n_asked, &k) == 0 ? k : NULL;
+	return address && symkernel_ask_open(o->symbols.host, address, n_asked,
+					     names_mapping_kernel_shift(g, names, o), &k) == 0
+		       ? k : NULL;
 }
 
 /* The kernel's names if they are wanted; NULL if there are none. */
 static struct symkernel *open_kernel(const struct engine *g, const struct names_options *o,
-				     const struct by_dso *list, size_t n_list, bool *ret_hidden)
+				     const struct names *names, const struct by_dso *list,
+				     size_t n_list, bool *ret_hidden)
 {
 	struct symkernel *k = NULL;
 	struct err why;
@@ -340,7 +343,7 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 		symkernel_close(k);
 		k = NULL;
 	}
-	if ((k = ask_kernel(g, o, frame, n)))
+	if ((k = ask_kernel(g, o, names, frame, n)))
 		return k;
 	if (symkernel_open_for(host, first, last, &k, &why) < 0) {
 		*ret_hidden = true;
@@ -484,7 +487,8 @@ static int resolve_list(struct engine *g, const struct names_options *options, s
 			struct elfcache *kept, struct by_dso *list, size_t n_list)
 {
 	struct symbolizer_options o = options->symbols;
-	struct symkernel *kernel = open_kernel(g, options, list, n_list, &n->kernel_hidden);
+	struct symkernel *kernel = open_kernel(g, options, n, list, n_list,
+					       &n->kernel_hidden);
 	uint8_t kernel_id[DSO_BUILD_ID_MAX];
 	struct symkdebug_kernel kernel_debug;
 	o.counts = &n->files;

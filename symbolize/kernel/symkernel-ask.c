@@ -72,7 +72,7 @@ static int ask_all(struct symkask *a, struct symkernel *k, const uint64_t *addre
 }
 
 int symkernel_ask_open(const struct host *h, const uint64_t *address, size_t n,
-		       struct symkernel **ret_kernel)
+		       const uint64_t *shift, struct symkernel **ret_kernel)
 {
 	CLEANUP(symkask_closep) struct symkask *a = NULL;
 	CLEANUP(symkernel_closep) struct symkernel *k = NULL;
@@ -85,7 +85,8 @@ int symkernel_ask_open(const struct host *h, const uint64_t *address, size_t n,
 	r = symkernel_sort(k);
 	if (r < 0)
 		return r;
-	k->shift = symklink_running(h, (struct symklink_first){ symkernel_base(k, ""), !k->base });
+	k->shift = shift ? *shift : symklink_running(h, (struct symklink_first){
+						symkernel_base(k, ""), !k->base });
 	*ret_kernel = TAKE_PTR(k);
 	return 0;
 }

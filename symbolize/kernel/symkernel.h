@@ -29,10 +29,12 @@ int symkernel_open_for(const struct host *h, uint64_t first, uint64_t last,
 /*
  * The same for these n addresses only, in ascending order: asks the kernel for each of them
  * (symkask.h), in about a microsecond, and does not read its table.  -EPERM, -EINVAL, ... if we may
- * not ask, or -ENOENT if an address has no name: use symkernel_open then.
+ * not ask, or -ENOENT if an address has no name: use symkernel_open then.  shift: what
+ * symkernel_shift should return if the caller knows it already; NULL: it is looked up, which takes
+ * longer than some hundred names.
  */
 int symkernel_ask_open(const struct host *h, const uint64_t *address, size_t n,
-		       struct symkernel **ret_kernel);
+		       const uint64_t *shift, struct symkernel **ret_kernel);
 
 /* The same from n bytes of kallsyms text, which may be freed afterwards.  The ends of modules are
  * estimated. */

@@ -2,6 +2,7 @@
 #include "tests/unit/tap.h"
 
 #include "base/err.h"
+#include "cprof-names.h"
 #include "profile/namecache.h"
 #include "profile/names-kept.h"
 #include "profile/names-mapping.h"
@@ -132,8 +133,33 @@ static void test_again(void)
 	engine_done(&g);
 }
 
+/* Where the kernel is need not be found out again. */
+static void test_shift(void)
+{
+	static struct engine g;
+	struct cprof_naming naming = { .kernel_addresses = true };
+	struct names n = { 0 };
+	struct names_options o = { 0 }, real = { .naming = &naming };
+	feed_open(&g, 0);
+	tap_ok(!names_mapping_kernel_shift(&g, &n, &o), "no kernel, no shift");
+	struct names_mapping m = {
+		.limit = UINT64_MAX, .filename = strtab_add_cstr(&g.strings, "[kernel.kallsyms]"),
+	};
+	names_mapping_add(&n, m);
+	tap_ok(!names_mapping_kernel_shift(&g, &n, &o), "an unknown part of it shows no shift");
+	m = (struct names_mapping){ 0xffffffff81000000, 0xffffffff82000000, .shift = 0x1a000000,
+				    .filename = m.filename };
+	names_mapping_add(&n, m);
+	const uint64_t *shift = names_mapping_kernel_shift(&g, &n, &o);
+	tap_ok(shift && *shift == 0x1a000000, "the kernel proper does");
+	tap_ok(!names_mapping_kernel_shift(&g, &n, &real), "real addresses show none");
+	names_done(&n);
+	engine_done(&g);
+}
+
 int main(void)
 {
+	test_shift();
 	test_range(true);
 	test_range(false);
 	test_again();

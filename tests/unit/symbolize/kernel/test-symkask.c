@@ -124,7 +124,7 @@ static void test_running_kernel(const struct host *h)
 		return;
 	}
 	double start_ms = cpu_ms();
-	tap_int(symkernel_ask_open(h, address, n, &asked), 0, "the kernel answers");
+	tap_int(symkernel_ask_open(h, address, n, NULL, &asked), 0, "the kernel answers");
 	printf("# %zu addresses: %.1f ms\n", n, cpu_ms() - start_ms);
 	if (!asked)
 		return;
@@ -141,8 +141,10 @@ static void test_running_kernel(const struct host *h)
 	const uint64_t asked_for[] = { text[0][0], text[0][1] + 0x70000000u };
 	const char *name = "", *module;
 	uint64_t start;
-	tap_int(symkernel_ask_open(h, asked_for, 2, &other), 0,
+	const uint64_t shift = 0x1234000;
+	tap_int(symkernel_ask_open(h, asked_for, 2, &shift, &other), 0,
 		"code without a name is no failure");
+	tap_ok(other && symkernel_shift(other) == shift, "the shift that the caller knows");
 	tap_ok(other && symkernel_find(other, asked_for[0], &name, &module, &start) &&
 	       !symkernel_find(other, asked_for[1], &name, &module, &start),
 	       "and the other code has its name");
