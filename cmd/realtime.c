@@ -24,9 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Between two looks; before a confirmation; and without CPU until the priority is given up.  The
- * kernel gives normal tasks their part once per second (sched_rt_period_us). */
-#define LOOK_NS 250000000u
+/* Before a confirmation, and without CPU until the priority is given up.  The kernel gives normal
+ * tasks their part once per second (sched_rt_period_us). */
 #define CONFIRM_NS 20000000u
 #define STARVED_NS 600000000u
 
@@ -240,14 +239,14 @@ static bool sleep_ns(struct realtime *w, uint64_t until_ns)
 static void *watch_readers(void *ctx)
 {
 	struct realtime *w = ctx;
-	uint64_t pause_ns = LOOK_NS;
+	uint64_t pause_ns = w->look_ns;
 	for (;;) {
 		uint64_t planned_ns = clock_monotonic_ns() + pause_ns;
 		if (!sleep_ns(w, planned_ns))
 			return NULL;
 		uint64_t late_ns = clock_monotonic_ns() - planned_ns;
-		late_ns = late_ns >= LOOK_NS ? late_ns : 0;
-		pause_ns = LOOK_NS;
+		late_ns = late_ns >= w->look_ns ? late_ns : 0;
+		pause_ns = w->look_ns;
 		for (struct realtime_reader *r = first_reader(w); r; r = r->next)
 			if (is_starved(r, late_ns, &pause_ns)) {
 				drop_priority(w);
@@ -278,9 +277,9 @@ static bool start_watchdog(struct realtime *w)
 	return started;
 }
 
-void realtime_start(struct realtime *w, bool wanted)
+void realtime_start(struct realtime *w, bool wanted, uint64_t look_ns)
 {
-	*w = (struct realtime){ 0 };
+	*w = (struct realtime){ .look_ns = look_ns };
 	w->is_started = wanted && start_watchdog(w);
 }
 

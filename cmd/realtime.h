@@ -36,13 +36,15 @@ struct realtime {
 	pthread_t watchdog;
 	pthread_mutex_t lock;          /* only for the watchdog's sleep */
 	pthread_cond_t wake;
+	uint64_t look_ns;
 	bool is_started, is_ending;
 	int state;                     /* enum realtime_state */
 };
 
-/* Starts the watchdog.  wanted: false makes all of this do nothing, as does a failure, after which
- * the readers keep normal priority. */
-void realtime_start(struct realtime *w, bool wanted);
+/* Starts the watchdog, which looks at the readers that often.  wanted: false makes all of this do
+ * nothing, as does a failure, after which the readers keep normal priority. */
+#define REALTIME_LOOK_NS UINT64_C(250000000)
+void realtime_start(struct realtime *w, bool wanted, uint64_t look_ns);
 
 /* Raises the priority of the calling thread, unless the watchdog has given it up, or the process
  * may not do so.  Each reader calls it for itself. */

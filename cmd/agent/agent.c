@@ -45,6 +45,8 @@
 #define STEP_MS 1000
 /* A child that does not end: a file system does not answer. */
 #define STUCK_NS (60 * SECOND_NS)
+/* The watchdog of real-time priority: rings hold the samples of several seconds. */
+#define LOOK_NS SECOND_NS
 #define LAST_MS 20000                  /* the same for the last one */
 
 struct agent {
@@ -290,7 +292,7 @@ static int record(struct agent *a, struct err *e)
 {
 	int r = open_recorder(a, e);
 	agent_fit_init(&a->fit, &a->config);
-	realtime_start(&a->realtime, true);
+	realtime_start(&a->realtime, true, LOOK_NS);
 	realtime_raise(&a->realtime);
 	if (r == 0)
 		r = cprof_recorder_start(a->recorder, e);

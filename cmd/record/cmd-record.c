@@ -250,7 +250,7 @@ static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 	if (r < 0)
 		return r;
 	/* Only now: while other real-time threads never sleep, opening would not end. */
-	realtime_start(&rec->realtime, !rec->opts.target.is_normal);
+	realtime_start(&rec->realtime, !rec->opts.target.is_normal, REALTIME_LOOK_NS);
 	realtime_raise(&rec->realtime);
 	r = cprof_recorder_start(rec->recorder, e);
 	if (r < 0)

@@ -193,7 +193,7 @@ static int step(struct job *j, struct err *e)
 
 static int record(struct job *j, struct err *e)
 {
-	realtime_start(&j->realtime, true);
+	realtime_start(&j->realtime, true, REALTIME_LOOK_NS);
 	realtime_raise(&j->realtime);
 	int r = cprof_recorder_start(j->recorder, e);
 	if (r < 0)

@@ -184,7 +184,7 @@ static int show_samples(struct top_state *top, int *ret_status, struct err *e)
 	r = make_tallies(top, e);
 	if (r < 0)
 		return r;
-	realtime_start(&top->realtime, !top->rec.is_normal);
+	realtime_start(&top->realtime, !top->rec.is_normal, REALTIME_LOOK_NS);
 	realtime_raise(&top->realtime);
 	r = cprof_recorder_start(top->recorder, e);
 	if (r < 0)

@@ -144,7 +144,7 @@ static void test_polling(void)
 {
 	struct launch l;
 	struct realtime w;
-	realtime_start(&w, true);
+	realtime_start(&w, true, REALTIME_LOOK_NS);
 	realtime_raise(&w);
 	bool is_raised = realtime_state(&w) == REALTIME_YES;
 	launch_fork(&l, SH("exit 7"), &before, -1, NULL, &e);

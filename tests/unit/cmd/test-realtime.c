@@ -72,14 +72,14 @@ static void test_priorities(void)
 	struct realtime w;
 	void *was_raised;
 	pthread_t thread;
-	realtime_start(&w, false);
+	realtime_start(&w, false, REALTIME_LOOK_NS);
 	realtime_raise(&w);
 	tap_int(policy(), SCHED_OTHER, "not wanted: normal priority");
 	tap_str(realtime_state_name(realtime_state(&w)), "no", "and the state says so");
 	realtime_lower(&w);
 	realtime_stop(&w);
 
-	realtime_start(&w, true);
+	realtime_start(&w, true, REALTIME_LOOK_NS);
 	realtime_raise(&w);
 	bool allowed = policy() == SCHED_FIFO;
 	tap_int(realtime_state(&w), allowed ? REALTIME_YES : REALTIME_NO, "the state");
