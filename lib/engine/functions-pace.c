@@ -19,6 +19,7 @@
 
 /* Wake-ups: each one costs WAKEUP, which samples earn. */
 #define WAKEUP 16u
+#define WAKEUP_FRUGAL (4u * WAKEUP)
 #define EARNED 1u                       /* by a sample */
 #define EARNED_MANY WAKEUP              /* while many callers are unknown */
 #define START (256u * WAKEUP)           /* and at most */
@@ -95,8 +96,9 @@ uint64_t functions_pace_due_ns(struct functions_pace *p, uint64_t now_ns)
 	if (p->n_missed == MISSED_MAX)
 		return UINT64_MAX;
 	p->n_wakeups++;
-	if (p->unsure > UNSURE_MAX && p->credit >= WAKEUP) {
-		p->credit -= WAKEUP;
+	uint32_t wakeup = p->is_frugal ? WAKEUP_FRUGAL : WAKEUP;
+	if (p->unsure > UNSURE_MAX && p->credit >= wakeup) {
+		p->credit -= wakeup;
 		due_ns = p->n_missed ? now_ns + ((uint64_t)AGAIN_NS << (p->n_missed - 1)) :
 				       sample_after_ns(p, period_ns, now_ns);
 	} else {

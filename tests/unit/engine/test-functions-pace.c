@@ -64,7 +64,7 @@ int main(void)
 	pace.is_frugal = true;
 	wakeups(true, 5000);
 	many = wakeups(true, 10000);
-	tap_ok(many < 120, "one in sixteen in a frugal recording");
+	tap_ok(many < 60, "one in 64 in a frugal recording");
 	pace.is_frugal = false;
 	wakeups(false, 1000);
 	tap_int(readings(320), 5, "once for 64 samples at most if they are known");
