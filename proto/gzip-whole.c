@@ -3,7 +3,7 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 
-#define BYTES_MAX ((size_t)2 << 20)
+#define BYTES_MAX ((size_t)8 << 20)
 #define FLAGS_AT 3
 #define FLAG_HEADER_CRC 2       /* libdeflate does not check it */
 

@@ -34,11 +34,11 @@ static bool restores(const struct sink *s, const void *data, size_t n)
 /* Little and much data take different ways in a build with libdeflate. */
 static void try_sizes(void)
 {
-	const size_t mib = (size_t)1 << 20, n_max = 5 * mib;
+	const size_t mib = (size_t)1 << 20, n_max = 20 * mib;
 	char *data = malloc(n_max);
 	for (size_t i = 0; i < n_max; i++)
 		data[i] = (char)(i * i >> 7);
-	const size_t sizes[] = { 0, 1, 2 * mib - 1, 2 * mib, 2 * mib + 1, n_max };
+	const size_t sizes[] = { 0, 1, 8 * mib - 1, 8 * mib, 8 * mib + 1, n_max };
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		struct sink s = { 0 };
 		compress_to(&s, data, sizes[i], 65537, 1);
