@@ -195,7 +195,9 @@ static bool read_config(gzFile f, uint64_t *ret_start, uint64_t *ret_align)
 	char line[256];
 	unsigned long long x;
 	*ret_start = *ret_align = 0;
-	for (unsigned int n = 0; n < LINES_MAX && gzgets(f, line, sizeof(line)); n++) {
+	/* the two lines are in the first tenth of the file */
+	for (unsigned int n = 0; n < LINES_MAX && !(*ret_start && *ret_align) &&
+	     gzgets(f, line, sizeof(line)); n++) {
 		if (sscanf(line, "CONFIG_PHYSICAL_START=%llx", &x) == 1)
 			*ret_start = x;
 		else if (sscanf(line, "CONFIG_PHYSICAL_ALIGN=%llx", &x) == 1)
