@@ -135,7 +135,7 @@ static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 }
 
 int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct host *host,
-		    const char *machine, uint32_t max_depth)
+		    const char *machine, uint32_t max_depth, void *rules)
 {
 	*u = (struct stack_user){ .dsos = dsos, .host = host, .debug.host = host };
 	u->arch = machine ? arch_of_name(machine) : NULL;
@@ -147,6 +147,7 @@ int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct h
 		.find_module = find_module,
 		.read_code = read_code,
 		.max_depth = max_depth ? max_depth : STACK_USER_DEPTH_DEFAULT,
+		.cache = rules,
 	};
 	u->unwind = unwind_new(&o);
 	return u->unwind ? 0 : -ENOMEM;

@@ -71,9 +71,9 @@ struct stack_user_counts {
 
 /* host: where /proc/PID/mem of living processes is, or NULL.  max_depth: frames of one stack, 0 for
  * STACK_USER_DEPTH_DEFAULT.  machine: "x86_64", "aarch64" as uname -m says; NULL and others are not
- * unwound.  -ENOMEM. */
+ * unwound.  rules: unwind_cache_bytes(0) zeros, borrowed, or NULL.  -ENOMEM. */
 int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct host *host,
-		    const char *machine, uint32_t max_depth);
+		    const char *machine, uint32_t max_depth, void *rules);
 void stack_user_done(struct stack_user *u);
 
 /* Resets the statistics. */

@@ -17,6 +17,7 @@
 #include "agg/stacks.h"
 #include "base/budget.h"
 #include "base/hash.h"
+#include "base/hugemem.h"
 #include "base/strtab.h"
 #include "proc/jit.h"
 #include "proc/procs.h"
@@ -94,6 +95,28 @@ static int add_dso(struct stack_walk *w, enum dso_kind kind, const char *path, u
 	return 0;
 }
 
+/* All tables are in one piece of memory.  They are set if it is given; returns its size. */
+static size_t lay_out_tables(struct stack_walk *w, uint8_t *at, void **ret_rules)
+{
+	size_t n = 0;
+#define TABLE(table, n_table_bytes) \
+	do { \
+		if (at) \
+			(table) = (void *)(at + n); \
+		n += (n_table_bytes); \
+	} while (0)
+	/* those of 16 bytes per entry first */
+	TABLE(*ret_rules, unwind_cache_bytes(0));
+	TABLE(w->cache, CACHE_ENTRIES * sizeof(*w->cache));
+	TABLE(w->known.v, sizeof(*w->known.v) << STACK_KNOWN_BITS);
+	TABLE(w->alone, ALONE_ENTRIES * sizeof(*w->alone));
+	TABLE(w->pc, CHAIN_MAX * sizeof(*w->pc));
+	TABLE(w->frame, CHAIN_MAX * sizeof(*w->frame));
+	TABLE(w->is_kernel, CHAIN_MAX * sizeof(*w->is_kernel));
+#undef TABLE
+	return n;
+}
+
 int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_table *dsos,
 		    struct frames *frames, struct stacks *stacks, struct strtab *strings,
 		    const struct host *host, uint32_t max_stack, const char *machine,
@@ -103,14 +126,12 @@ int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_tabl
 		.budget = budget, .dsos = dsos, .frames = frames, .stacks = stacks,
 		.strings = strings, .max_stack = max_stack,
 	};
-	w->cache = calloc(CACHE_ENTRIES, sizeof(*w->cache));
-	w->alone = calloc(ALONE_ENTRIES, sizeof(*w->alone));
-	w->known.v = calloc((size_t)1 << STACK_KNOWN_BITS, sizeof(*w->known.v));
-	w->pc = calloc(CHAIN_MAX, sizeof(*w->pc));
-	w->frame = calloc(CHAIN_MAX, sizeof(*w->frame));
-	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
-	if (!w->cache || !w->alone || !w->known.v || !w->pc || !w->frame || !w->is_kernel ||
-	    stack_user_init(&w->user, dsos, host, machine, max_depth) < 0 ||
+	void *rules = NULL;
+	w->tables = hugemem_new(lay_out_tables(w, NULL, &rules));
+	if (w->tables)
+		lay_out_tables(w, w->tables, &rules);
+	if (!w->tables ||
+	    stack_user_init(&w->user, dsos, host, machine, max_depth, rules) < 0 ||
 	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
 	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
 		stack_walk_done(w);
@@ -126,12 +147,8 @@ void stack_walk_done(struct stack_walk *w)
 	if (w->bytecode)
 		stack_bytecode_done(w->bytecode);
 	free(w->bytecode);
-	free(w->cache);
-	free(w->alone);
-	free(w->known.v);
-	free(w->pc);
-	free(w->frame);
-	free(w->is_kernel);
+	void *rules;
+	hugemem_free(w->tables, lay_out_tables(w, NULL, &rules));
 	*w = (struct stack_walk){ 0 };
 }
 

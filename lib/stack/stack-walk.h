@@ -58,6 +58,7 @@ struct stack_walk {
 	struct stacks *stacks;
 	struct strtab *strings;
 	struct stack_user user;           /* user stacks by registers and stack copies */
+	void *tables;                     /* memory of the tables below and of cached rules */
 	struct stack_walk_cached *cache;  /* pc -> frame, direct-mapped */
 	struct stack_walk_alone *alone;   /* frame -> stack, likewise */
 	struct stack_known known;         /* stacks by CFI */

@@ -63,21 +63,41 @@ struct unwind {
 
 /* ---- rules -------------------------------------------------------------------------- */
 
-static bool cache_init(struct unwind_cache *c, uint32_t n)
+static uint32_t cache_entries(uint32_t n_cache)
 {
-	/* aligned to a set, and without a write: short recordings use few pages of it */
-	void *p = mmap(NULL, n * sizeof(*c->v), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return false;
-	*c = (struct unwind_cache){ .v = p, .mask = n - 1 };
+	uint32_t want = n_cache ? n_cache : UNWIND_CACHE_DEFAULT, n = 16;
+	while (n < want && n < 1u << 24)
+		n *= 2;
+	return n;
+}
+
+/* For two caches. */
+size_t unwind_cache_bytes(uint32_t n_cache)
+{
+	return 2 * sizeof(struct unwind_cache_entry) * cache_entries(n_cache);
+}
+
+static bool caches_init(struct unwind *u)
+{
+	size_t n_bytes = unwind_cache_bytes(u->o.n_cache), n = cache_entries(u->o.n_cache);
+	struct unwind_cache_entry *v = u->o.cache;
+	if (!v) {
+		/* aligned to a set, and without a write: short recordings use few pages of it */
+		void *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+		if (p == MAP_FAILED)
+			return false;
+		v = p;
+	}
+	u->by_pc = (struct unwind_cache){ .v = v, .mask = n - 1 };
+	u->by_file = (struct unwind_cache){ .v = v + n, .mask = n - 1 };
 	return true;
 }
 
-static void cache_done(struct unwind_cache *c)
+static void caches_done(struct unwind *u)
 {
-	if (c->v)
-		munmap(c->v, (c->mask + 1) * sizeof(*c->v));
+	if (u->by_pc.v && !u->o.cache)
+		munmap(u->by_pc.v, unwind_cache_bytes(u->o.n_cache));
 }
 
 /* Searches the CFI.  The work for one stack is bounded, as CFI may be hostile; the rule that was
@@ -427,11 +447,8 @@ struct unwind *unwind_new(const struct unwind_options *o)
 	u->o = *o;
 	if (!u->o.max_depth)
 		u->o.max_depth = UNWIND_DEPTH_DEFAULT;
-	uint32_t want = o->n_cache ? o->n_cache : UNWIND_CACHE_DEFAULT, n = 16;
-	while (n < want && n < 1u << 24)
-		n *= 2;
 	u->frame = calloc((size_t)u->o.max_depth + 1, sizeof(*u->frame));
-	if (!cache_init(&u->by_pc, n) || !cache_init(&u->by_file, n) || !u->frame) {
+	if (!caches_init(u) || !u->frame) {
 		unwind_free(u);
 		return NULL;
 	}
@@ -442,8 +459,7 @@ void unwind_free(struct unwind *u)
 {
 	if (!u)
 		return;
-	cache_done(&u->by_pc);
-	cache_done(&u->by_file);
+	caches_done(u);
 	free(u->frame);
 	free(u);
 }

@@ -33,6 +33,8 @@ struct unwind_options {
 	module_read_code *read_code;    /* NULL: never */
 	uint32_t max_depth;             /* frames; 0: UNWIND_DEPTH_DEFAULT */
 	uint32_t n_cache;               /* cached rules, rounded up to a power of two; 0: default */
+	void *cache;                    /* unwind_cache_bytes(n_cache) zeros for them, until
+					 * unwind_free; NULL: allocated */
 };
 #define UNWIND_DEPTH_DEFAULT 1024u
 #define UNWIND_CACHE_DEFAULT 16384u
@@ -121,6 +123,9 @@ struct unwind_stats {
 	uint64_t n_searches;            /* nor in the second: the CFI was searched */
 	uint64_t n_unusual;             /* steps by the full evaluator */
 };
+
+/* Memory for so many cached rules. */
+size_t unwind_cache_bytes(uint32_t n_cache);
 
 struct unwind *unwind_new(const struct unwind_options *o); /* NULL: no memory */
 void unwind_free(struct unwind *u);

@@ -65,7 +65,7 @@ static void test_side_by_side(void)
 int main(void)
 {
 	feed_open(&g, 0);
-	if (stack_user_init(&user, &g.dsos, NULL, "x86_64", 0) < 0)
+	if (stack_user_init(&user, &g.dsos, NULL, "x86_64", 0, NULL) < 0)
 		return 1;
 	test_side_by_side();
 	stack_user_done(&user);
