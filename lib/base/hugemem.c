@@ -3,6 +3,10 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25                /* of Linux 6.1 */
+#endif
+
 /* On x86-64, and on arm64 with pages of 4 KiB. */
 #define HUGE_BYTES ((size_t)2 << 20)
 
@@ -26,9 +30,15 @@ void *hugemem_new(size_t n_bytes)
 	p += n_before;
 	if (n_before < HUGE_BYTES)
 		munmap(p + n, HUGE_BYTES - n_before);
-	madvise(p, n, MADV_HUGEPAGE);
-	*(volatile uint8_t *)p = 0;
 	return p;
+}
+
+void hugemem_join(void *p, size_t n_bytes)
+{
+	size_t n = rounded(n_bytes ? n_bytes : 1);
+	/* the kernel's own thread does it some time if it cannot be done at once */
+	madvise(p, n, MADV_HUGEPAGE);
+	madvise(p, n, MADV_COLLAPSE);
 }
 
 void hugemem_free(void *p, size_t n_bytes)

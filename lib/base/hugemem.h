@@ -4,14 +4,18 @@
 /*
  * Memory for tables that samples read at random.  The stack copies of one second are in tens of
  * thousands of pages, so the CPU has always forgotten where the pages of a table are, unless these
- * are few.  So they are huge, if the kernel has such pages.
+ * are few.  So they become huge ones, if the kernel has such
+ * pages: not at once, because zeros for one of them take longer than many recordings.
  */
 
 #include <stddef.h>
 
-/* n_bytes of zeros, aligned to the size of a huge page.  The first one is touched, because the
- * kernel may have to make room for it: better here than while samples wait.  NULL: no memory. */
+/* n_bytes of zeros, aligned to the size of a huge page, in ordinary pages.  NULL: no memory. */
 void *hugemem_new(size_t n_bytes);
+
+/* Makes them huge, with their contents, by madvise(2)'s MADV_COLLAPSE; what fails changes nothing.
+ * p: from hugemem_new with the same n_bytes. */
+void hugemem_join(void *p, size_t n_bytes);
 
 /* p: NULL, or from hugemem_new with the same n_bytes. */
 void hugemem_free(void *p, size_t n_bytes);

@@ -46,6 +46,7 @@ struct stack_walk_alone {
 #define ALONE_ENTRIES 4096u
 #define AHEAD_FRAMES 8u
 #define PROVEN_FRAMES 64u
+#define JOIN_SAMPLES 4096u      /* by CFI, before the tables get huge pages */
 
 /* In place of a frame id: the address is in no mapping.  Never stored in the cache or the memo,
  * because a new mapping there does not change the space's serial. */
@@ -117,6 +118,14 @@ static size_t lay_out_tables(struct stack_walk *w, uint8_t *at, void **ret_rules
 	return n;
 }
 
+/* Short recordings use few pages of the tables, and others gain from huge ones. */
+static void join_tables(struct stack_walk *w)
+{
+	void *rules;
+	if (w->n_before_join && !--w->n_before_join)
+		hugemem_join(w->tables, lay_out_tables(w, NULL, &rules));
+}
+
 int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_table *dsos,
 		    struct frames *frames, struct stacks *stacks, struct strtab *strings,
 		    const struct host *host, uint32_t max_stack, const char *machine,
@@ -128,6 +137,7 @@ int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_tabl
 	};
 	void *rules = NULL;
 	w->tables = hugemem_new(lay_out_tables(w, NULL, &rules));
+	w->n_before_join = JOIN_SAMPLES;
 	if (w->tables)
 		lay_out_tables(w, w->tables, &rules);
 	if (!w->tables ||
@@ -624,6 +634,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 			       struct stack_user_memos *memos, const struct record *r)
 {
 	struct unwind_result u;
+	join_tables(w);
 	w->is_whole = false;
 	w->mark = (struct stack_marks){ 0 };
 	w->cut_pc = w->cut_cfa = 0;

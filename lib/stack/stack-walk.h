@@ -59,6 +59,7 @@ struct stack_walk {
 	struct strtab *strings;
 	struct stack_user user;           /* user stacks by registers and stack copies */
 	void *tables;                     /* memory of the tables below and of cached rules */
+	uint32_t n_before_join;           /* samples until it gets huge pages; 0: it has them */
 	struct stack_walk_cached *cache;  /* pc -> frame, direct-mapped */
 	struct stack_walk_alone *alone;   /* frame -> stack, likewise */
 	struct stack_known known;         /* stacks by CFI */

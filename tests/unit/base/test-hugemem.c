@@ -40,8 +40,12 @@ static void check(size_t n_bytes, size_t n_mapped)
 	for (size_t i = 0; i < n_bytes; i++)
 		is_zero &= p[i] == 0;
 	tap_ok(is_zero, "and zero");
+	p[n_bytes - 1] = 7;
+	tap_ok(!has_flag(p, n_mapped, " hg"), "no huge page at first");
+	hugemem_join(p, n_bytes);
 	if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) == 0)
 		tap_ok(has_flag(p, n_mapped, " hg"), "nothing else is mapped, as huge pages");
+	tap_int(p[n_bytes - 1], 7, "with what was there");
 	memset(p, 1, n_bytes);
 	hugemem_free(p, n_bytes);
 	tap_ok(!has_flag(p, n_mapped, " hg"), "they are freed");
