@@ -40,7 +40,7 @@ void functions_init(struct functions *f, const struct interp_tables *t, struct s
 {
 	*f = (struct functions){
 		.mode = mode, .cache.tables = *t,
-		.cache.saved_dir = saved_dir ? strdup(saved_dir) : NULL,
+		.cache.learned.saved_dir = saved_dir ? strdup(saved_dir) : NULL,
 		.strings = strings, .labels = labels,
 	};
 	functions_pace_init(&f->pace);

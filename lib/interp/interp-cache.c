@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "interp/interp-process.h"
 #include "interp/interp-samples.h"
-#include "interp/interp-saved.h"
 #include "proc/memoryrights.h"
 #include "proc/procs.h"
 #include "symbolize/elf/dso.h"
@@ -21,22 +20,10 @@
  * ms, and rings have their final size only later. */
 #define EARLY_NS 10000000u
 
-#define FILES_MAX 32u           /* if processes do not need more */
-
-/* Processes of the same file learn together, because short ones learn too little for themselves;
- * but only those of one user, who could mislead them. */
-struct interp_cache_file {
-	uint32_t serial, uid;           /* of its DSO, and of the processes */
-	uint32_t n_users;               /* processes */
-	char saved_name[INTERP_SAVED_NAME_MAX]; /* "": not kept for later recordings */
-	struct interp_learn learn;
-	struct interp_shared shared;
-};
-
 struct interp_cache_entry {
 	struct interp_process *process; /* NULL: there is none */
 	struct interp_samples *samples; /* of process; NULL: none yet */
-	struct interp_cache_file *file; /* of samples */
+	struct interp_learned_file *file;       /* of samples */
 	uint32_t number;                /* of process */
 	uint32_t n_changes;             /* of the address space when that was found out */
 	uint32_t exe;                   /* the program then: another one is a new process */
@@ -47,83 +34,6 @@ struct interp_cache_entry {
 	uint64_t seen_ns;               /* first by interp_cache_is_early; 0: not yet */
 };
 
-/* ---- what is learned of files --------------------------------------------------------------- */
-
-static struct interp_cache_file *find_file(const struct interp_cache *c, uint32_t serial,
-					   uint32_t uid)
-{
-	for (size_t i = 0; i < c->file.n; i++)
-		if (c->file.v[i]->serial == serial && c->file.v[i]->uid == uid)
-			return c->file.v[i];
-	return NULL;
-}
-
-/* Has another user's processes of the same file taught more? */
-static bool is_outdone(const struct interp_cache *c, const struct interp_cache_file *f)
-{
-	for (size_t i = 0; i < c->file.n; i++)
-		if (c->file.v[i]->learn.n > f->learn.n &&
-		    strcmp(c->file.v[i]->saved_name, f->saved_name) == 0)
-			return true;
-	return false;
-}
-
-static void save_file(const struct interp_cache *c, const struct interp_cache_file *f)
-{
-	if (c->saved_dir && f->saved_name[0] && !is_outdone(c, f))
-		interp_saved_write(c->saved_dir, f->saved_name, &f->learn);
-}
-
-static void remove_file(struct interp_cache *c, size_t i)
-{
-	struct interp_cache_file *f = c->file.v[i];
-	interp_learn_done(&f->learn);
-	interp_shared_done(&f->shared);
-	free(f);
-	memmove(c->file.v + i, c->file.v + i + 1, (c->file.n - i - 1) * sizeof(*c->file.v));
-	c->file.n--;
-}
-
-/* The oldest one that no process needs makes room. */
-static void limit_files(struct interp_cache *c)
-{
-	for (size_t i = 0; i < c->file.n && c->file.n >= FILES_MAX; i++) {
-		if (c->file.v[i]->n_users)
-			continue;
-		save_file(c, c->file.v[i]);
-		remove_file(c, i);
-		return;
-	}
-}
-
-/* With what earlier recordings have learned.  NULL: no memory. */
-static struct interp_cache_file *add_file(struct interp_cache *c, const struct interp_process *p,
-					  uint32_t uid)
-{
-	limit_files(c);
-	struct interp_cache_file *f = calloc(1, sizeof(*f));
-	if (!f || !VEC_PUSH(&c->file, f)) {
-		free(f);
-		return NULL;
-	}
-	f->serial = interp_process_file(p);
-	f->uid = uid;
-	interp_learn_init(&f->learn, interp_process_runtime(p));
-	snprintf(f->saved_name, sizeof(f->saved_name), "%s", interp_process_saved_name(p));
-	if (c->saved_dir && f->saved_name[0])
-		interp_saved_read(c->saved_dir, f->saved_name, &f->learn);
-	return f;
-}
-
-static struct interp_cache_file *file_of(struct interp_cache *c, const struct interp_process *p,
-					 uint32_t pid)
-{
-	struct memoryrights rights;
-	memoryrights_read(c->tables.host, pid, &rights);
-	struct interp_cache_file *f = find_file(c, interp_process_file(p), rights.uid);
-	return f ? f : add_file(c, p, rights.uid);
-}
-
 /* ---- processes ----------------------------------------------------------------------------- */
 
 static void set_process(struct interp_cache *c, struct interp_cache_entry *e,
@@ -132,7 +42,7 @@ static void set_process(struct interp_cache *c, struct interp_cache_entry *e,
 	c->n_found -= e->process != NULL;
 	if (e->samples) {
 		interp_samples_done(e->samples);
-		e->file->n_users--;
+		interp_learned_give_back(e->file);
 	}
 	free(e->samples);
 	e->samples = NULL;
@@ -148,13 +58,7 @@ void interp_cache_done(struct interp_cache *c)
 		free(c->by_pid.item.v[i].value);
 	}
 	idmap_done(&c->by_pid);
-	for (size_t i = 0; i < c->file.n; i++)
-		save_file(c, c->file.v[i]);
-	while (c->file.n)
-		remove_file(c, c->file.n - 1);
-	VEC_FREE(&c->file);
-	free(c->saved_dir);
-	c->saved_dir = NULL;
+	interp_learned_done(&c->learned);
 	refused_done(&c->refused);
 }
 
@@ -226,10 +130,8 @@ struct interp_process *interp_cache_find(struct interp_cache *c, struct procs_pr
 /* Is the program one whose interpreter is known?  Then it is not searched for long. */
 static bool is_known(const struct interp_cache *c, const struct procs_process *p)
 {
-	for (size_t i = 0; i < c->file.n && p->exe != UINT32_MAX; i++)
-		if (c->file.v[i]->serial == dso_get(c->tables.dsos, p->exe)->serial)
-			return true;
-	return false;
+	return c->n_opened && p->exe != UINT32_MAX &&
+	       interp_learned_has(&c->learned, dso_get(c->tables.dsos, p->exe)->serial);
 }
 
 bool interp_cache_is_early(struct interp_cache *c, const struct procs_process *p,
@@ -245,11 +147,21 @@ bool interp_cache_is_early(struct interp_cache *c, const struct procs_process *p
 
 static void add_samples(struct interp_cache *c, struct interp_cache_entry *e, uint32_t pid)
 {
-	e->file = file_of(c, e->process, pid);
-	if (!e->file || !(e->samples = malloc(sizeof(*e->samples))))
+	struct memoryrights rights;
+	memoryrights_read(c->tables.host, pid, &rights);
+	const struct interp_learned_key key = {
+		.serial = interp_process_file(e->process), .uid = rights.uid,
+		.saved_name = interp_process_saved_name(e->process),
+	};
+	if (!(e->samples = malloc(sizeof(*e->samples))))
 		return;
+	e->file = interp_learned_take(&c->learned, &key, interp_process_runtime(e->process));
+	if (!e->file) {
+		free(e->samples);
+		e->samples = NULL;
+		return;
+	}
 	interp_samples_init(e->samples, &e->file->learn, &e->file->shared);
-	e->file->n_users++;
 }
 
 bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,

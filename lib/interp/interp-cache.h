@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/vec.h"
 #include "interp/interp.h"
+#include "interp/interp-learned.h"
 #include "proc/idmap.h"
 #include "proc/refused.h"
 
@@ -17,15 +17,12 @@ struct interp_samples;
 struct procs;
 struct procs_process;
 
-struct interp_cache_file;
-
 struct interp_cache {
 	struct interp_tables tables;    /* the owner's */
-	char *saved_dir;                /* for interp-saved.h, owned; NULL: none */
+	struct interp_learned learned;  /* its folder is the owner's to set */
 	struct idmap by_pid;            /* private: struct interp_cache_entry */
 	uint32_t n_found;               /* processes with an interpreter */
 	uint32_t n_opened;              /* interpreters so far */
-	VEC(struct interp_cache_file *) file;   /* private: what was learned of each file */
 	struct refused refused;         /* processes whose functions are unknown */
 	bool is_final;                  /* otherwise they may have been starting */
 };
