@@ -12,9 +12,10 @@
 #define CODES_MAX 50000u
 
 /* An object that has lived for so many times as long as it was not compared is the same one, unless
- * it is a module's; but after PROOF_NS_MAX it is compared. */
+ * it is a module's.  But all objects are compared again in each period of PROOF_NS: those of a page
+ * together, since it is read anyway. */
 #define TRUST_PART 4u
-#define PROOF_NS_MAX 250000000u
+#define PROOF_NS 250000000u
 
 /* The name that CPython's own map for perf gives to a function. */
 #define NAME_PREFIX "py::"
@@ -83,9 +84,11 @@ static uint32_t add_code(struct pycodes *c, uint64_t at, uint32_t old,
 	code.proven_ns = c->now_ns;
 	if (!hashindex_reserve(&c->by_address, false) || !VEC_PUSH(&c->v, code))
 		return PYCODES_NONE;
-	if (old != HASHINDEX_NONE)
+	if (old != HASHINDEX_NONE) {
 		hashindex_remove(&c->by_address, hash, old);
-	c->n_replaced += old != HASHINDEX_NONE;
+		c->v.v[old].is_replaced = true;
+		c->n_replaced++;
+	}
 	hashindex_put(&c->by_address, hash, id);
 	read_code(c, &c->v.v[id]);
 	const struct pycode *added = &c->v.v[id];
@@ -96,16 +99,16 @@ static uint32_t add_code(struct pycodes *c, uint64_t at, uint32_t old,
 static bool is_proven(const struct pycodes *c, const struct pycode *code)
 {
 	uint64_t since_ns = c->now_ns - code->proven_ns;
-	if (!c->now_ns || !code->proven_ns || since_ns > PROOF_NS_MAX)
+	if (!c->now_ns || !code->proven_ns || code->proven_ns / PROOF_NS != c->now_ns / PROOF_NS)
 		return false;
 	return !since_ns ||
 	       (!code->is_module && since_ns < (code->proven_ns - code->met_ns) / TRUST_PART);
 }
 
-uint32_t pycodes_at(struct pycodes *c, uint64_t at)
+/* The object at that address.  i: the one that was met there, or HASHINDEX_NONE. */
+static uint32_t prove(struct pycodes *c, uint64_t at, uint32_t i)
 {
 	struct python_code_key key;
-	uint32_t i = HASHINDEX_FIND(&c->by_address, hash_u64(at), k, c->v.v[k].at == at);
 	if (i != HASHINDEX_NONE && is_proven(c, &c->v.v[i]))
 		return i;
 	if (!python_code_key(c->pages, c->layout, c->code_type, at, &key))
@@ -119,6 +122,11 @@ uint32_t pycodes_at(struct pycodes *c, uint64_t at)
 	}
 	c->v.v[i].proven_ns = c->now_ns;
 	return i;
+}
+
+uint32_t pycodes_at(struct pycodes *c, uint64_t at)
+{
+	return prove(c, at, HASHINDEX_FIND(&c->by_address, hash_u64(at), k, c->v.v[k].at == at));
 }
 
 uint32_t pycodes_known(const struct pycodes *c, uint64_t at)
@@ -141,8 +149,9 @@ static uint32_t find_by_start(struct pycodes *c, uint64_t at)
 	if (id == CODESPANS_NONE)
 		return PYCODES_NONE;
 	const struct pycode *code = &c->v.v[id];
-	return at - code->start <= code->n_bytes && pycodes_at(c, code->at) == id ? id
-										 : PYCODES_NONE;
+	if (code->is_replaced || at - code->start > code->n_bytes)
+		return PYCODES_NONE;
+	return prove(c, code->at, id) == id ? id : PYCODES_NONE;
 }
 
 /* Goes back from an instruction to the first code object. */

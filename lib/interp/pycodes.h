@@ -35,6 +35,7 @@ struct pycode {
 	uint32_t n_frame_bytes;         /* from its frame to the next one; 0: unknown */
 	bool is_generator, is_read_twice;
 	bool is_module;                 /* it is freed when it has been executed */
+	bool is_replaced;               /* another object has its address since */
 	bool is_named;                  /* only its name is known; offsets are lines */
 	uint64_t met_ns, proven_ns;
 };

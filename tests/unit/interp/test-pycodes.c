@@ -103,6 +103,36 @@ static void check_far(void)
 	tap_int(n_reads, 2, "the memory before it is read at once");
 }
 
+/* Objects of one page are compared in the same drain, however different their ages are. */
+static void check_together(void)
+{
+	static const uint8_t table[] = { 0, 0 };
+	start(11);
+	uint64_t one = pymemory_code(&memory, "one", 1, table, 2);
+	uint64_t two = pymemory_code(&memory, "two", 5, table, 2);
+	uint32_t a = pycodes_at(&codes, one);
+	codes.now_ns = UINT64_C(10) * SECOND_NS - 20;
+	pycodes_at(&codes, one);
+	pycodes_at(&codes, two);
+	runtime_pages_forget(&pages);
+	n_reads = 0;
+	codes.now_ns += 10;
+	pycodes_at(&codes, one);
+	tap_int(n_reads, 0, "an old object is not compared twice in a period");
+	codes.now_ns += 10;
+	pycodes_at(&codes, one);
+	tap_int(n_reads, 1, "in the next one it is, although little time has passed");
+	pycodes_at(&codes, two);
+	tap_int(n_reads, 1, "with the others of its page");
+	replace(one);
+	uint64_t first = one + layout.code_start;
+	tap_ok(pycodes_of(&codes, first, INTERP_SEARCH_KNOWN) == a, "an object that is trusted");
+	codes.now_ns += SECOND_NS;
+	uint32_t b = pycodes_at(&codes, one);
+	tap_ok(b != a && pycodes_of(&codes, first, INTERP_SEARCH_KNOWN) == b,
+	       "its successor, by its instructions");
+}
+
 /* A module's object is freed when the module has been executed, however long that takes. */
 static void check_module(void)
 {
@@ -181,6 +211,7 @@ int main(void)
 	tap_int(codes.epoch, epoch, "few objects stay");
 	check_false();
 	check_far();
+	check_together();
 	check_module();
 	check_young();
 	pycodes_done(&codes);
