@@ -77,7 +77,7 @@ static uint64_t step_ns(const struct functions_pace *p)
 
 bool functions_pace_reads(struct functions_pace *p, uint64_t now_ns)
 {
-	if (p->unsure <= UNSURE_MAX && now_ns - p->read_ns < step_ns(p) / 2)
+	if (p->unsure <= UNSURE_MAX && now_ns - p->read_ns < step_ns(p) / 8 * 7)
 		return false;
 	p->read_ns = now_ns;
 	return true;

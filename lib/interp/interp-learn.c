@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define FIRST_N 16u             /* activations before the first choice, */
-#define LAST_N 2048u            /* and before the last one */
+#define LAST_N 1024u            /* and before the last one */
 #define LATE_N 256u             /* before samples that were read late are learned from */
 #define LATE_SELDOM 4u          /* more seldom */
 #define KNOWN_N 24u             /* before later recordings may begin with the places, */

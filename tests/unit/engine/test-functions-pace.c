@@ -67,12 +67,12 @@ int main(void)
 	tap_ok(many < 60, "one in 64 in a frugal recording");
 	pace.is_frugal = false;
 	wakeups(false, 1000);
-	tap_int(readings(320), 5, "once for 64 samples at most if they are known");
+	tap_int(readings(320), 3, "once for 112 samples at most if they are known");
 	uint64_t few = wakeups(false, 10000);
 	tap_ok(few > 5 && few < 10 && lag_ns < 100000, "few once they are known, after a sample");
 	for (int i = 0; i < 2; i++, sample_ns += PERIOD_NS)
 		functions_pace_note(&pace, 7, sample_ns, true);
-	tap_int(readings(320), 20, "four times as often if some are not");
+	tap_int(readings(320), 12, "four times as often if some are not");
 	wakeups(true, 10);
 	tap_ok(wakeups(true, 100) > 800, "more when the program does something else");
 	uint32_t n = 0;
