@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #define RINGS_BYTES_MIN (8u << 20)
+#define FILTER_NS 100000000u    /* between two looks at the kernel's filter */
 
 /* ---- opening ----------------------------------------------------------------------- */
 
@@ -253,10 +254,14 @@ static void note_filter(struct kind_session *k)
 				    "events", n, k->n_events);
 }
 
-/* The filter accepts everything once it had no room for a task. */
-static void tend_filter(struct kind_session *k)
+/* The filter accepts everything once it had no room for a task.  It is asked by a system call. */
+static void tend_filter(struct kind_session *k, uint64_t now_ns)
 {
+	struct kind_cpu *c = k->state;
 	bool is_full = false;
+	if (now_ns - c->filter_seen_ns < FILTER_NS)
+		return;
+	c->filter_seen_ns = now_ns;
 	for (size_t i = 0; i < k->n_events; i++) {
 		if (!k->event[i].is_filtered || live_filtered(k->source, i) == LIVE_FILTERED)
 			continue;
@@ -358,7 +363,7 @@ void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 	c->targets = &g->targets;
 	copysize_step(&c->copysize, k->source, g, k->n_readers, k->log);
 	kind_cpu_looks_drained(k, g);
-	tend_filter(k);
+	tend_filter(k, now_ns);
 	if (c->may_change)
 		kind_cpu_scope_drained(k, g, now_ns);
 }

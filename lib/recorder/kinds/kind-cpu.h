@@ -71,6 +71,7 @@ struct kind_cpu {
 	const struct targets *targets;  /* also */
 	bool may_change;                /* the scope may change while recording */
 	bool needs_filter;              /* the scope cpu is for samples of the target only */
+	uint64_t filter_seen_ns;        /* 0: never */
 	const char *no_cgroup;          /* why a command has none; NULL: unknown, or no command */
 	struct scopeswitch scope;
 	struct kind_alloc *alloc;       /* of the kinds alloc and heap; or NULL */
