@@ -308,14 +308,15 @@ static void write_locations(struct export *x)
 	}
 }
 
-/* Do all samples have the same value of that label (given by id)? */
-static bool is_useless(const struct export *x, uint32_t key)
+/* Do all samples, which have the given sets, have the same value of that label (given by id)? */
+static bool is_useless(const struct export *x, const bool *has_set, uint32_t key)
 {
 	uint32_t seen = 0;
-	for (size_t i = 0; i < x->n_entries; i++) {
+	for (uint32_t set = 0; set < x->g->labels.n; set++) {
 		uint32_t n;
-		const struct label *l =
-			labels_get(&x->g->labels, x->g->counts.v[x->entry[i]].labels, &n);
+		if (!has_set[set])
+			continue;
+		const struct label *l = labels_get(&x->g->labels, set, &n);
 		for (uint32_t k = 0; k < n; k++) {
 			if (l[k].key != key)
 				continue;
@@ -334,14 +335,20 @@ static void drop_label(struct export *x, uint32_t key)
 }
 
 /* Decides which of the optional built-in labels are left out. */
-static void drop_useless_labels(struct export *x)
+static int drop_useless_labels(struct export *x)
 {
+	CLEANUP_FREE bool *has_set = calloc(x->g->labels.n + 1, sizeof(*has_set));
+	if (!has_set)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n_entries; i++)
+		has_set[x->g->counts.v[x->entry[i]].labels] = true;
 	for (unsigned bit = 1; bit <= SAMPLELABEL_CGROUP; bit <<= 1) {
 		const char *name = samplelabels_key(bit);
 		uint32_t key = strtab_find(&x->g->strings, name, strlen(name));
-		if (key && (x->info->optional_labels & bit) && is_useless(x, key))
+		if (key && (x->info->optional_labels & bit) && is_useless(x, has_set, key))
 			drop_label(x, key);
 	}
+	return 0;
 }
 
 static bool is_dropped(const struct export *x, uint32_t key)
@@ -459,10 +466,55 @@ static int take_part(struct export *x)
 	return 0;
 }
 
+/* The stack of a sample, innermost first. */
+struct path {
+	VEC(uint32_t) node;
+	VEC(uint64_t) location; /* of each node */
+};
+
+static void path_done(struct path *p)
+{
+	VEC_FREE(&p->node);
+	VEC_FREE(&p->location);
+}
+
+/*
+ * Neighbours share their outer frames, which are copied from the path before.  Where those begin is
+ * found while both paths are walked outwards, since callers have smaller numbers.
+ */
+static bool path_walk(const struct export *x, uint32_t stack, const struct path *before,
+		      struct path *ret)
+{
+	const struct stack_node *v = x->g->stacks.v;
+	size_t at = 0, n_outer = 0;
+	ret->node.n = ret->location.n = 0;
+	for (uint32_t node = stack; node != STACKS_EMPTY; node = v[node].parent) {
+		while (at < before->node.n && before->node.v[at] > node)
+			at++;
+		if (at < before->node.n && before->node.v[at] == node) {
+			n_outer = before->node.n - at;
+			break;
+		}
+		if (!VEC_PUSH(&ret->node, node) ||
+		    !VEC_PUSH(&ret->location, x->location[v[node].frame]))
+			return false;
+	}
+	size_t n = ret->node.n;
+	if (n_outer == 0)
+		return true;
+	if (!VEC_RESERVE(&ret->node, n_outer) || !VEC_RESERVE(&ret->location, n_outer))
+		return false;
+	memcpy(ret->node.v + n, before->node.v + at, n_outer * sizeof(*ret->node.v));
+	memcpy(ret->location.v + n, before->location.v + at, n_outer * sizeof(*ret->location.v));
+	ret->node.n = ret->location.n = n + n_outer;
+	return true;
+}
+
 static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
-	VEC(uint64_t) ids = { 0 };
+	struct path path[2] = { { .node = { 0 } } };
+	unsigned current = 0;
 	struct waitlabel_last last = { .stack = STACKS_NONE };
 	for (size_t i = 0; i < x->n_entries; i++) {
 		uint32_t stack = stack_of(x, x->entry[i]);
@@ -471,13 +523,12 @@ static int write_samples(struct export *x)
 		add_values(x, &g->counts.v[x->entry[i]], sum);
 		for (; i + 1 < x->n_entries && is_joined(x, i + 1); i++)
 			add_values(x, &g->counts.v[x->entry[i + 1]], sum);
-		ids.n = 0;
-		for (uint32_t node = stack; node != STACKS_EMPTY;
-		     node = g->stacks.v[node].parent) {
-			if (!VEC_PUSH(&ids, x->location[g->stacks.v[node].frame])) {
-				VEC_FREE(&ids);
-				return -ENOMEM;
-			}
+		const struct path *before = &path[current];
+		current ^= 1;
+		if (!path_walk(x, stack, before, &path[current])) {
+			path_done(&path[0]);
+			path_done(&path[1]);
+			return -ENOMEM;
 		}
 		struct pprof_label label[LABELS_PER_SET_MAX + 1 + EXPORT_PART_LABELS_MAX];
 		uint32_t n_set, n_labels = 0;
@@ -493,9 +544,11 @@ static int write_samples(struct export *x)
 		for (unsigned k = 0; k < x->n_more; k++)
 			label[n_labels++] = x->more[k];
 		size_t n_values = values_of(x, sum, value);
-		pprof_sample(x->out, ids.v, ids.n, value, n_values, label, n_labels);
+		pprof_sample(x->out, path[current].location.v, path[current].location.n, value,
+			     n_values, label, n_labels);
 	}
-	VEC_FREE(&ids);
+	path_done(&path[0]);
+	path_done(&path[1]);
 	return 0;
 }
 
@@ -521,8 +574,9 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 		r = number_locations(&x);
 	if (r == 0)
 		r = take_part(&x);
+	if (r == 0)
+		r = drop_useless_labels(&x);
 	if (r == 0) {
-		drop_useless_labels(&x);
 		pprof_sample_type(x.out, info->count_type ? info->count_type : "samples", "count");
 		pprof_sample_type(x.out, info->type, info->unit);
 		if (info->held_type) {
