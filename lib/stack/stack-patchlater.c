@@ -67,6 +67,7 @@ static void forget_oldest(struct stack_patchlater *l, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		l->n_waiting -= !l->cut[i].is_done;
 	l->n -= n;
+	l->n_old -= l->n_old < n ? l->n_old : n;
 	l->n_places -= n_places;
 	memmove(l->cut, l->cut + n, l->n * sizeof(*l->cut));
 	if (l->n_places)
@@ -79,9 +80,11 @@ static void forget_oldest(struct stack_patchlater *l, uint32_t n)
 
 static void forget_old(struct stack_patchlater *l, uint64_t time_ns)
 {
-	uint32_t n = 0;
+	uint32_t n = time_ns >= l->old_ns ? l->n_old : 0;
 	while (n < l->n && l->cut[n].time_ns + STACK_PATCHLATER_NS_MAX < time_ns)
 		n++;
+	l->n_old = n;
+	l->old_ns = time_ns;
 	if (n >= FORGET_AT_ONCE || (n && n == l->n))
 		forget_oldest(l, n);
 }
@@ -311,7 +314,7 @@ stack_patchlater_complete(struct stack_patchlater *l, struct procs_space *space,
 {
 	struct stack_patchlater_completed done = { 0 };
 	forget_old(l, time_ns);
-	for (uint32_t i = 0; i < l->n && l->n_waiting > 0; i++) {
+	for (uint32_t i = l->n_old; i < l->n && l->n_waiting > 0; i++) {
 		struct stack_patchlater_cut *cut = &l->cut[i];
 		if (cut->is_done || cut->time_ns + STACK_PATCHLATER_NS_MAX < time_ns ||
 		    cut->cfa < memo->frame[memo->n - 1].sp || cut->cfa > memo->frame[0].sp)

@@ -53,6 +53,8 @@ struct stack_patchlater {
 	struct stack_patchlater_pool *pool;
 	struct stack_patchlater_cut *cut;      /* oldest first */
 	uint32_t n, n_waiting;
+	uint32_t n_old;        /* of the oldest, which are too old at old_ns */
+	uint64_t old_ns;
 	/* Not a VEC: the pool limits the places that all threads have room for, so room is added
 	 * in steps that are checked against it first. */
 	struct stack_patchlater_place {
