@@ -1,3 +1,9 @@
+/*
+ * Entries stay where they were added, and a hash table has their places.  The entry of a sample is
+ * mostly not in a cache of the CPU: so a caller that knows soon which one it will be can load it in
+ * advance, or remember its place.
+ */
+
 #include "agg/counts.h"
 
 #include "base/budget.h"
@@ -42,31 +48,57 @@ static inline uint64_t saturating_sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+static inline bool is_of(const struct count *x, uint32_t event, uint32_t stack, uint32_t labels)
+{
+	return x->stack == stack && x->labels == labels && x->event == event;
+}
+
 static struct count *find(const struct counts *c, uint64_t hash, uint32_t event, uint32_t stack,
 			  uint32_t labels)
 {
-	uint32_t id = HASHINDEX_FIND(&c->index, hash, i, c->v[i].stack == stack &&
-				     c->v[i].labels == labels && c->v[i].event == event);
+	uint32_t id = HASHINDEX_FIND(&c->index, hash, i, is_of(&c->v[i], event, stack, labels));
 	return id != HASHINDEX_NONE ? &c->v[id] : NULL;
+}
+
+static inline void add_to(struct count *x, uint64_t n_samples, uint64_t value)
+{
+	x->n_samples = saturating_sum(x->n_samples, n_samples);
+	x->value = saturating_sum(x->value, value);
+}
+
+void counts_prefetch(const struct counts *c, uint32_t event, uint32_t stack, uint32_t labels)
+{
+	hashindex_prefetch(&c->index, hash_of(event, stack, labels));
+}
+
+bool counts_add_near(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
+		     uint64_t n_samples, uint64_t value, bool always, uint32_t *place)
+{
+	if (*place < c->n && is_of(&c->v[*place], event, stack, labels)) {
+		add_to(&c->v[*place], n_samples, value);
+		return true;
+	}
+	uint64_t hash = hash_of(event, stack, labels);
+	struct count *have = find(c, hash, event, stack, labels);
+	if (have) {
+		*place = (uint32_t)(have - c->v);
+		add_to(have, n_samples, value);
+		return true;
+	}
+	if (!grow(c, always))
+		return false;
+	uint32_t id = *place = c->n++;
+	c->v[id] = (struct count){ .stack = stack, .labels = labels, .event = event,
+				   .n_samples = n_samples, .value = value };
+	hashindex_put(&c->index, hash, id);
+	return true;
 }
 
 bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		uint64_t n_samples, uint64_t value, bool always)
 {
-	uint64_t hash = hash_of(event, stack, labels);
-	struct count *have = find(c, hash, event, stack, labels);
-	if (have) {
-		have->n_samples = saturating_sum(have->n_samples, n_samples);
-		have->value = saturating_sum(have->value, value);
-		return true;
-	}
-	if (!grow(c, always))
-		return false;
-	uint32_t id = c->n++;
-	c->v[id] = (struct count){ .stack = stack, .labels = labels, .event = event,
-				   .n_samples = n_samples, .value = value };
-	hashindex_put(&c->index, hash, id);
-	return true;
+	uint32_t place = UINT32_MAX;
+	return counts_add_near(c, event, stack, labels, n_samples, value, always, &place);
 }
 
 uint32_t counts_find(const struct counts *c, uint32_t event, uint32_t stack, uint32_t labels)

@@ -35,6 +35,18 @@ void counts_done(struct counts *c);
 bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		uint64_t n_samples, uint64_t value, bool always);
 
+/* The same; *place is where the entry may be, any number, and becomes where it is. */
+bool counts_add_near(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
+		     uint64_t n_samples, uint64_t value, bool always, uint32_t *place);
+
+/* Starts to load what counts_add_near will read. */
+void counts_prefetch(const struct counts *c, uint32_t event, uint32_t stack, uint32_t labels);
+static inline void counts_prefetch_place(const struct counts *c, uint32_t place)
+{
+	if (place < c->n)
+		__builtin_prefetch(&c->v[place], 1);
+}
+
 /* Subtracts from an entry.  False, with nothing changed, if it contains less.  An entry stays even
  * with 0 samples; readers must skip it then. */
 bool counts_take(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,

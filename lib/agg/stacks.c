@@ -54,9 +54,12 @@ uint32_t stacks_find(const struct stacks *s, uint32_t parent, uint32_t frame)
 uint32_t stacks_add(struct stacks *s, uint32_t parent, uint32_t frame, bool always)
 {
 	uint32_t id = stacks_find(s, parent, frame);
-	if (id != STACKS_NONE)
-		return id;
-	id = s->n;
+	return id != STACKS_NONE ? id : stacks_append(s, parent, frame, always);
+}
+
+uint32_t stacks_append(struct stacks *s, uint32_t parent, uint32_t frame, bool always)
+{
+	uint32_t id = s->n;
 	bool is_hashed = id != parent + 1;
 	if (!grow_array(s, always) || (is_hashed && !hashindex_reserve(&s->index, always)))
 		return STACKS_NONE;

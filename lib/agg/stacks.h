@@ -40,6 +40,9 @@ void stacks_done(struct stacks *s);
  * budget refuses; `always` charges beyond the budget. */
 uint32_t stacks_add(struct stacks *s, uint32_t parent, uint32_t frame, bool always);
 
+/* The same for a node that stacks_find has not found. */
+uint32_t stacks_append(struct stacks *s, uint32_t parent, uint32_t frame, bool always);
+
 /* Looks up without adding; STACKS_NONE if there is no such node. */
 uint32_t stacks_find(const struct stacks *s, uint32_t parent, uint32_t frame);
 

@@ -114,6 +114,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		return err_errno(e, ENOMEM, "cannot set up the profile");
 	}
 	g->walk.max_branches = o->max_branches;
+	g->walk.counts = &g->counts;
 	g->procs.user_free = threadcache_free;
 	g->reread.host = o->host;
 	jitcode_init(&g->kernel_code, &g->budget);
@@ -168,8 +169,12 @@ void engine_done(struct engine *g)
 void engine_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t labels, uint64_t n,
 		  uint64_t value)
 {
-	if (counts_add(&g->counts, event, stack, labels, n, value, false))
+	uint32_t *place = g->walk.place ? g->walk.place : &g->walk.last_place;
+	if (counts_add_near(&g->counts, event, stack, labels, n, value, false, place)) {
+		g->walk.last_place = *place;
+		g->walk.labels = labels;
 		return;
+	}
 	/* Totals are never dropped: samples without room go to one entry per event. */
 	uint32_t dropped = stack_walk_pseudo(&g->walk, g->walk.dropped);
 	if (stack != dropped)  /* otherwise n_dropped has it already */

@@ -15,7 +15,11 @@
 #define STACK_KNOWN_BITS 15
 
 struct stack_known {
-	struct stack_known_entry { uint64_t hash; uint32_t node; } *v;  /* node 0: free */
+	struct stack_known_entry {
+		uint64_t hash;
+		uint32_t node;          /* 0: free */
+		uint32_t count;         /* of the node's last sample, in counts: a hint */
+	} *v;
 };
 
 /* The hash of the callers continued by one address. */
@@ -36,9 +40,12 @@ static inline uint32_t stack_known_get(const struct stack_known *k, uint64_t has
 	return e->hash == hash ? e->node : 0;
 }
 
-static inline void stack_known_put(struct stack_known *k, uint64_t hash, uint32_t node)
+/* Returns the entry's count, for the caller to set. */
+static inline uint32_t *stack_known_put(struct stack_known *k, uint64_t hash, uint32_t node)
 {
-	*stack_known_at(k, hash) = (struct stack_known_entry){ hash, node };
+	struct stack_known_entry *e = stack_known_at(k, hash);
+	*e = (struct stack_known_entry){ hash, node, UINT32_MAX };
+	return &e->count;
 }
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "stack/stack-walk.h"
 
+#include "agg/counts.h"
 #include "agg/frames.h"
 #include "agg/stacks.h"
 #include "base/budget.h"
@@ -391,7 +392,7 @@ static bool descend(struct stack_walk *w, uint32_t depth, uint32_t frame, uint32
 	if (next == STACKS_NONE) {
 		if (depth >= SHORTEN_DEPTH && must_shorten(w))
 			return false;
-		next = stacks_add(w->stacks, *node, frame, false);
+		next = stacks_append(w->stacks, *node, frame, false);
 	}
 	if (next == STACKS_NONE)
 		return false;
@@ -620,6 +621,23 @@ has_bytecode(struct stack_walk *w, struct procs_space *space, const struct recor
 	return true;
 }
 
+/*
+ * Starts to load what counting the sample will read: its entry if the stack is known, with a hash
+ * of that length, else where an entry belongs for the node that the last of n new frames will have.
+ */
+static inline void load_count(struct stack_walk *w, const struct record *r, uint32_t n,
+			      uint64_t hash)
+{
+	if (!w->counts)
+		return;
+	if (n) {
+		counts_prefetch(w->counts, r->event, w->stacks->n + n - 1, w->labels);
+		return;
+	}
+	w->place = &stack_known_at(&w->known, hash)->count;
+	counts_prefetch_place(w->counts, *w->place);
+}
+
 /* Each frame is one node. */
 static void set_callers(const struct stack_walk *w, struct unwind_memo *memo, uint32_t from,
 			uint32_t to, uint32_t node)
@@ -638,6 +656,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	w->is_whole = false;
 	w->mark = (struct stack_marks){ 0 };
 	w->cut_pc = w->cut_cfa = 0;
+	w->place = NULL;
 	uint64_t n_unsupported = w->user.n_unsupported;
 	bool has_jit = space->jit && w->user.jit;
 	if (!stack_user_walk(&w->user, space, r, memos, &u) ||
@@ -679,6 +698,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	bool is_hashed = !n_outer && u.n - same <= CHAIN_MAX;
 	if (is_hashed && same < u.n) {
 		i = find_known(w, &u, first_hash(space, whole), same, &node);
+		load_count(w, r, u.n - i, w->pc[u.n - 1 - same]);
 		if (memo && u.is_kept)
 			set_callers(w, memo, same, i, node);
 	}
@@ -700,7 +720,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 		fits = fits && descend(w, n_outer + i, frame, &node);
 		/* an unknown address is looked up, and counted, again */
 		if (is_hashed && fits && frame != w->unknown)
-			stack_known_put(&w->known, w->pc[i - same], node);
+			w->place = stack_known_put(&w->known, w->pc[i - same], node);
 		/* on top of another stack's frames the node belongs to this sample only */
 		if (memo && u.is_kept)
 			memo->caller_id[i] = fits && !n_outer ? node : STACKS_NONE;

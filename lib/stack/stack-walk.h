@@ -17,6 +17,7 @@
 
 struct budget;
 struct dso_table;
+struct counts;
 struct frames;
 struct host;
 struct procs_space;
@@ -72,6 +73,12 @@ struct stack_walk {
 	uint32_t kernel_dso, pseudo_dso;
 	uint32_t truncated, dropped, shortened, lost, unknown, guest, no_stack;  /* frames */
 	struct stack_walk_stats stats;
+	/* The caller's: what the stacks will be counted in, which is loaded in advance, and with
+	 * which labels.  counts may be NULL. */
+	const struct counts *counts;
+	uint32_t labels;
+	/* For counts_add_near: the place of the last stack by CFI, or NULL; and of the last count. */
+	uint32_t *place, last_place;
 	/* Of the last stack by CFI. */
 	bool is_whole, is_beyond;
 	bool is_not_unwound;             /* private: the code is of an unsupported kind */

@@ -44,6 +44,28 @@ static void test_many(void)
 	counts_done(&c);
 }
 
+/* A place is only a hint. */
+static void test_near(void)
+{
+	struct counts c;
+	uint32_t place = UINT32_MAX;
+	counts_init(&c, NULL);
+	counts_add_near(&c, 0, 1, 0, 1, 10, false, &place);
+	tap_int(place, 0, "the place of a new entry");
+	counts_add_near(&c, 0, 2, 0, 1, 20, false, &place);
+	tap_int(place, 1, "that of another one, with the first one's place");
+	counts_prefetch_place(&c, place);
+	counts_add_near(&c, 0, 2, 0, 1, 5, false, &place);
+	place = 77;
+	counts_prefetch(&c, 0, 1, 0);
+	counts_prefetch_place(&c, place);
+	counts_add_near(&c, 0, 1, 0, 1, 1, false, &place);
+	tap_int(place, 0, "that of an entry, with a place that does not exist");
+	tap_ok(c.n == 2 && c.v[0].value == 11 && c.v[0].n_samples == 2 && c.v[1].value == 25 &&
+	       c.v[1].n_samples == 2, "each count is in its own entry");
+	counts_done(&c);
+}
+
 /* Totals are right even with a budget: a refused count is added to another entry. */
 static void test_budget(void)
 {
@@ -75,6 +97,7 @@ int main(void)
 {
 	test_sums();
 	test_many();
+	test_near();
 	test_budget();
 	return tap_done();
 }
