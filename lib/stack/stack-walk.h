@@ -77,7 +77,7 @@ struct stack_walk {
 	 * which labels.  counts may be NULL. */
 	const struct counts *counts;
 	uint32_t labels;
-	/* For counts_add_near: the place of the last stack by CFI, or NULL; and of the last count. */
+	/* For counts_add_near: that of the last stack by CFI, or NULL; and of the last count. */
 	uint32_t *place, last_place;
 	/* Of the last stack by CFI. */
 	bool is_whole, is_beyond;
