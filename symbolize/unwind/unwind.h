@@ -93,6 +93,13 @@ struct unwind_result {
 	uint64_t cut_cfa;               /* not whole: the sp of the missing frame; 0: unknown */
 };
 
+/* Is the outermost frame known to have no caller, by its CFI or as the start of code?  Other roots
+ * are assumed because of a return address of 0, which may be any word. */
+static inline bool unwind_is_root_sure(const struct unwind_result *r)
+{
+	return r->end == UNWIND_ROOT && r->frame[r->n - 1].flags & UNWIND_STEP_NONE;
+}
+
 /*
  * A thread's last stack.  Zeroed at first; one per thread, owned by the caller.  caller_id is for
  * the caller: as many words as the stack has frames, outermost first.  After a call with is_kept,

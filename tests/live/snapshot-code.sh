@@ -35,4 +35,16 @@ compiled clang clang -fomit-frame-pointer
 compiled clang-fp clang -fno-omit-frame-pointer
 compiled musl musl-gcc -fomit-frame-pointer
 compiled musl-static musl-gcc -static -fno-omit-frame-pointer
+
+"$PROG/staleframe" >ready.keep &
+pid=$!
+tap_pids="$tap_pids $pid"
+wait_for 60 grep -q ready ready.keep
+run "$CPROF" snapshot -p "$pid"
+like out ' main' 'what an earlier function left on the stack: the real callers are found'
+unlike out 'has_returned' 'and no frame that is gone'
+run "$CPROF" record -q -e off-cpu --duration 0.2 -o p.pb.gz -p "$pid"
+profile 'nor in a recording, whose first look at the stack is short' p.pb.gz \
+	"cum('main') == 1" "cum('has_returned') == 0"
+rm -f p.pb.gz
 finish
