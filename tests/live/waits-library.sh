@@ -24,11 +24,13 @@ by_thread() {
 }
 
 # near NAME PERCENT: the profile has the delays that the program measured, without the time in which
-# another task had the CPU
+# another task had the CPU.  A wait ends when the kernel has switched all recorders to the thread,
+# which the program's clocks count as CPU time: so the delay is between what they say with and
+# without it.
 near() {
 	awk -v name="$1" -v percent="$2" '$1 == "truth" {
-		printf "abs(cum(\"%s\") * total + unblocked(\"wall.pb.gz\", \"contend\") - %s * 1e9)", name, $2
-		printf " < %s * 1e9 * %f", $2, percent / 100 }' out
+		printf "%s * 1e9 * %f < cum(\"%s\") * total", $2, 1 - percent / 100, name
+		printf " + unblocked(\"wall.pb.gz\", \"contend\") < %s * 1e9 * %f", $3, 1 + percent / 100 }' out
 }
 
 at_once() {
@@ -38,9 +40,10 @@ at_once() {
 		"{r[2].get('lock') for r in rows if 'contend' in r[0]} == {'lock'}"
 	profile 'no label of locks, which was not requested' all.pb.gz "not labels('lock')"
 	profile 'one per ms of delay' time.pb.gz "$(near contend 1.25)"
-	# these threads begin and end while all recorders run
+	# These threads begin and end while all recorders run.  A wait with a sample begins with it,
+	# others when the samples of all recorders have been taken: 600 times up to 20 us.
 	profile 'one of 3 has the whole time of each thread' some.pb.gz \
-		"same_sums('all.pb.gz', ['wait_for_it', 'hold'], 1)"
+		"same_sums('all.pb.gz', ['wait_for_it', 'hold'], 3)"
 	# which waits are sampled is random
 	profile 'one of 3' some.pb.gz "$(near contend 25)" "cum('[no stack]') < 0.5"
 	[ ! -s mutex.pb.gz ] || profile 'and who made others wait' mutex.pb.gz \

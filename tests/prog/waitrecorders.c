@@ -16,7 +16,7 @@
 
 static struct cprof_error e;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t delay_ns, n_delays, nap_ns, n_naps;
+static uint64_t delay_ns, elapsed_ns, n_delays, nap_ns, n_naps;
 
 static void promise(int kept, const char *name, double got, double want)
 {
@@ -39,9 +39,10 @@ static void pass(long us)
 
 PROG_NOINLINE static void contend(void)
 {
-	uint64_t from = prog_waited_ns();
+	uint64_t begin = prog_clock_ns(CLOCK_MONOTONIC), from = prog_waited_ns();
 	pthread_mutex_lock(&lock);
 	delay_ns += prog_waited_ns() - from;
+	elapsed_ns += prog_clock_ns(CLOCK_MONOTONIC) - begin;
 	n_delays++;
 	pthread_mutex_unlock(&lock);
 	PROG_KEEP_FRAME();
@@ -160,7 +161,8 @@ static void kinds(void)
 			(double)stats_of(r[BLOCK_TIME]).value, 0);
 	for (int i = 0; i < N_KINDS; i++)
 		cprof_recorder_free(r[i]);
-	printf("truth %.9f %llu\n", (double)delay_ns / 1e9, (unsigned long long)n_delays);
+	printf("truth %.9f %.9f %llu\n", (double)delay_ns / 1e9, (double)elapsed_ns / 1e9,
+	       (unsigned long long)n_delays);
 }
 
 static void *other(void *unused)
