@@ -23,35 +23,22 @@
 #include "proc/jit.h"
 #include "proc/procs.h"
 #include "source/record.h"
+#include "stack/stack-frames.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-struct stack_walk_cached {
-	uint64_t pc;
-	uint32_t serial;   /* address space; 0 for the kernel */
-	uint32_t frame;    /* frames id */
-};
 
 /* The stack that is a frame only, for events without call graphs. */
 struct stack_walk_alone {
 	uint32_t frame, node;  /* node STACKS_EMPTY: not known yet */
 };
 
-/* 16 bytes each, so that none is in two cache lines. */
-#define CACHE_BITS 15
-#define CACHE_ENTRIES (1u << CACHE_BITS)
 #define ALONE_ENTRIES 4096u
 #define AHEAD_FRAMES 8u
 #define PROVEN_FRAMES 64u
 #define JOIN_SAMPLES 4096u      /* by CFI, before the tables get huge pages */
-
-/* In place of a frame id: the address is in no mapping.  Never stored in the cache or the memo,
- * because a new mapping there does not change the space's serial. */
-#define NO_MAPPING (FRAMES_NONE - 1)
 
 /* No record is longer than 64 KiB. */
 #define CHAIN_MAX 8192u
@@ -78,7 +65,7 @@ bool stack_walk_move(struct stack_walk *w, struct frames *frames, struct stacks 
 	if (stacks) {
 		w->frames = frames;
 		w->stacks = stacks;
-		memset(w->cache, 0, CACHE_ENTRIES * sizeof(*w->cache));
+		memset(w->cache, 0, STACK_FRAMES_ENTRIES * sizeof(*w->cache));
 		memset(w->alone, 0, ALONE_ENTRIES * sizeof(*w->alone));
 		memset(w->known.v, 0, sizeof(*w->known.v) << STACK_KNOWN_BITS);
 	}
@@ -109,7 +96,7 @@ static size_t lay_out_tables(struct stack_walk *w, uint8_t *at, void **ret_rules
 	} while (0)
 	/* those of 16 bytes per entry first */
 	TABLE(*ret_rules, unwind_cache_bytes(0));
-	TABLE(w->cache, CACHE_ENTRIES * sizeof(*w->cache));
+	TABLE(w->cache, STACK_FRAMES_ENTRIES * sizeof(*w->cache));
 	TABLE(w->known.v, sizeof(*w->known.v) << STACK_KNOWN_BITS);
 	TABLE(w->alone, ALONE_ENTRIES * sizeof(*w->alone));
 	TABLE(w->pc, CHAIN_MAX * sizeof(*w->pc));
@@ -174,88 +161,6 @@ void stack_walk_count_completed(struct stack_walk *w, uint32_t n_beyond, uint32_
 	w->stats.n_truncated -= n_beyond;
 	w->stats.n_cut -= n_cut;
 	w->user.n_joined += n_beyond + n_cut;
-}
-
-/* ---- addresses to frames ---------------------------------------------------------- */
-
-/* Is the code at off of a file that of a signal trampoline? */
-static bool is_trampoline(const struct stack_walk *w, const struct dso *d, uint64_t off)
-{
-	const struct arch *arch = w->user.arch;
-	uint8_t code[ARCH_BYTES_MAX];
-	ssize_t n = 0;
-	if (!arch)
-		return false;
-	int fd = dsokeep_hold(d);
-	if (fd >= 0) {
-		n = pread(fd, code, sizeof(code), (off_t)off);
-		dsokeep_release(d);
-	} else if (d->image && off < d->n_image_bytes && d->n_image_bytes - off >= sizeof(code)) {
-		n = (ssize_t)sizeof(code);
-		memcpy(code, d->image + off, sizeof(code));
-	}
-	return n > 0 && (arch_begins(code, (size_t)n, &arch->sigreturn[0]) ||
-			 arch_begins(code, (size_t)n, &arch->sigreturn[1]));
-}
-
-/* is_return: it is the byte before an address of the kernel's chain of frame pointers, which may
- * also be that of a signal trampoline. */
-static uint32_t look_up_user(struct stack_walk *w, struct procs_space *space, uint64_t pc,
-			     bool is_return)
-{
-	const struct procs_map *map = procs_space_find(space, pc);
-	if (!map)
-		return NO_MAPPING;
-	const struct dso *d = dso_get(w->dsos, map->dso);
-	if (is_return && is_trampoline(w, d, pc + 1 - map->start + map->pgoff))
-		pc++;
-	uint64_t vaddr = pc;
-	uint32_t dso = map->dso;
-	if (d->key.kind != DSO_ANON)
-		dso_vaddr(d, pc - map->start + map->pgoff, &vaddr);
-	else if (d->key.pid && space->jit_dso)
-		dso = jit_dso(w->user.jit, space, pc);
-	return frames_add(w->frames, dso, vaddr, false);
-}
-
-static struct stack_walk_cached *cached_frame(const struct stack_walk *w, uint64_t pc,
-					      uint32_t serial)
-{
-	uint64_t key = pc + serial * UINT64_C(0xd6e8feb86659fd93);
-	return &w->cache[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS)];
-}
-
-/* c: its place in the cache. */
-static inline uint32_t frame_in(struct stack_walk *w, struct procs_space *space, uint64_t pc,
-				bool is_kernel, bool is_return, struct stack_walk_cached *c)
-{
-	uint32_t serial = is_kernel ? 0 : space->serial;
-	if (c->pc == pc && c->serial == serial && pc)
-		return c->frame;
-	uint32_t frame = is_kernel ? frames_add(w->frames, w->kernel_dso, pc, false)
-				   : look_up_user(w, space, pc, is_return);
-	if (frame != FRAMES_NONE && frame != NO_MAPPING)
-		*c = (struct stack_walk_cached){ .pc = pc, .serial = serial, .frame = frame };
-	return frame;
-}
-
-/* The same for bytecode, which is in no mapping of code. */
-static uint32_t bytecode_frame(struct stack_walk *w, struct procs_space *space, uint64_t pc,
-			       struct stack_walk_cached *c)
-{
-	if (c->pc == pc && c->serial == space->serial)
-		return c->frame;
-	uint32_t frame = frames_add(w->frames, jit_dso(w->user.jit, space, pc), pc, false);
-	if (frame != FRAMES_NONE)
-		*c = (struct stack_walk_cached){ pc, space->serial, frame };
-	return frame;
-}
-
-static uint32_t frame_at(struct stack_walk *w, struct procs_space *space, uint64_t pc,
-			 bool is_kernel, bool is_return)
-{
-	struct stack_walk_cached *c = cached_frame(w, pc, is_kernel ? 0 : space->serial);
-	return frame_in(w, space, pc, is_kernel, is_return, c);
 }
 
 /* ---- the chain ------------------------------------------------------------------------ */
@@ -423,8 +328,8 @@ static uint32_t look_up_frames(struct stack_walk *w, struct procs_space *space, 
 {
 	for (uint32_t i = n; i-- > from;) {
 		bool is_leaf = i + 1 == n || w->is_kernel[i + 1];
-		w->frame[i] = frame_at(w, space, w->pc[i], w->is_kernel[i], !is_leaf);
-		if (w->frame[i] == NO_MAPPING && !is_leaf)
+		w->frame[i] = stack_frames_at(w, space, w->pc[i], w->is_kernel[i], !is_leaf);
+		if (w->frame[i] == STACK_FRAMES_UNMAPPED && !is_leaf)
 			return i + 1;
 	}
 	return from;
@@ -437,11 +342,11 @@ static uint32_t walk_single_frame(struct stack_walk *w, struct procs_space *spac
 	bool is_kernel = is_kernel_mode(r->misc);
 	uint64_t pc = r->sample.ip;
 	uint32_t node = STACKS_EMPTY;
-	uint32_t frame = frame_at(w, space, pc, is_kernel, false);
+	uint32_t frame = stack_frames_at(w, space, pc, is_kernel, false);
 	struct stack_walk_alone *alone = &w->alone[frame & (ALONE_ENTRIES - 1)];
 	if (alone->frame == frame && alone->node != STACKS_EMPTY)
 		return alone->node;
-	if (frame == NO_MAPPING) {
+	if (frame == STACK_FRAMES_UNMAPPED) {
 		w->stats.n_unknown++;
 		frame = w->unknown;
 	}
@@ -491,7 +396,7 @@ uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
 	}
 	for (uint32_t i = first; i < n; i++) {
 		uint32_t frame = w->frame[i];
-		if (frame == NO_MAPPING) {
+		if (frame == STACK_FRAMES_UNMAPPED) {
 			w->stats.n_unknown++;
 			frame = w->unknown;
 			keep = false;
@@ -518,7 +423,7 @@ static bool descend_kernel(struct stack_walk *w, struct procs_space *space, cons
 	uint32_t n = lay_out_chain(w, r, &truncated);
 	for (uint32_t i = 0; i < n; i++)
 		if (w->is_kernel[i] &&
-		    !descend(w, depth + i, frame_at(w, space, w->pc[i], true, false), node))
+		    !descend(w, depth + i, stack_frames_at(w, space, w->pc[i], true, false), node))
 			return false;
 	return true;
 }
@@ -532,8 +437,8 @@ static uint32_t descend_outer(struct stack_walk *w, struct procs_space *space, u
 	uint32_t n = outer->n + (outer->between != 0);
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t ra = i < outer->n ? outer->ra[outer->n - 1 - i] : outer->between;
-		uint32_t frame = frame_at(w, space, ra - 1, false, false);
-		*fits = *fits && descend(w, i, frame == NO_MAPPING ? w->unknown : frame, node);
+		uint32_t frame = stack_frames_at(w, space, ra - 1, false, false);
+		*fits = *fits && descend(w, i, frame == STACK_FRAMES_UNMAPPED ? w->unknown : frame, node);
 	}
 	return n;
 }
@@ -550,7 +455,7 @@ static inline struct stack_walk_cached *prefetched_frame(const struct stack_walk
 							 const struct procs_space *space,
 							 const struct unwind_frame *f)
 {
-	struct stack_walk_cached *c = cached_frame(w, exact_pc(f), space->serial);
+	struct stack_walk_cached *c = stack_frames_place(w, exact_pc(f), space->serial);
 	__builtin_prefetch(c);
 	return c;
 }
@@ -708,12 +613,12 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	for (; i < u.n; i++) {
 		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
 		uint32_t frame = is_changed && f->flags & UNWIND_FRAME_BYTECODE ?
-			bytecode_frame(w, space, f->pc, ahead[i % AHEAD_FRAMES]) :
-			frame_in(w, space, exact_pc(f), false, false, ahead[i % AHEAD_FRAMES]);
+			stack_frames_bytecode(w, space, f->pc, ahead[i % AHEAD_FRAMES]) :
+			stack_frames_in(w, space, exact_pc(f), false, false, ahead[i % AHEAD_FRAMES]);
 		if (i + AHEAD_FRAMES < u.n)
 			ahead[i % AHEAD_FRAMES] =
 				prefetched_frame(w, space, f - AHEAD_FRAMES);
-		if (frame == NO_MAPPING) {
+		if (frame == STACK_FRAMES_UNMAPPED) {
 			w->stats.n_unknown += i + 1 == u.n;
 			frame = w->unknown;
 		}
