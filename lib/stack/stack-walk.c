@@ -1,14 +1,7 @@
 /*
- * A sample's callchain is innermost first, in parts that are marked by PERF_CONTEXT_* words: the
- * kernel's frames, then the user's.  It is laid out root first, so that the tree of stacks grows
- * from the root and shares what it can with the thread's previous stack: addresses are compared one
- * by one with the memo, and only those after the first difference are looked up.
- *
- * The user's part may come from the CPU's own record of calls (LBR) instead.
- *
- * Within a part, the first address is where the sample (or the system call, or the interrupt)
- * happened, and is exact.  All others are return addresses: minus one, they are within the call.
- * Exceptions are the signal trampoline and the function that the signal has interrupted.
+ * The addresses of a callchain are laid out root first (stack-chain.h), so that the tree of stacks
+ * grows from the root and shares what it can with the thread's previous stack: addresses are
+ * compared one by one with the memo, and only those after the first difference are looked up.
  */
 
 #include "stack/stack-walk.h"
@@ -23,10 +16,10 @@
 #include "proc/jit.h"
 #include "proc/procs.h"
 #include "source/record.h"
+#include "stack/stack-chain.h"
 #include "stack/stack-frames.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,9 +32,6 @@ struct stack_walk_alone {
 #define AHEAD_FRAMES 8u
 #define PROVEN_FRAMES 64u
 #define JOIN_SAMPLES 4096u      /* by CFI, before the tables get huge pages */
-
-/* No record is longer than 64 KiB. */
-#define CHAIN_MAX 8192u
 
 /* Beyond this share of the memory budget, new stacks keep only their outer frames. */
 #define SHORTEN_NUM 7
@@ -99,9 +89,9 @@ static size_t lay_out_tables(struct stack_walk *w, uint8_t *at, void **ret_rules
 	TABLE(w->cache, STACK_FRAMES_ENTRIES * sizeof(*w->cache));
 	TABLE(w->known.v, sizeof(*w->known.v) << STACK_KNOWN_BITS);
 	TABLE(w->alone, ALONE_ENTRIES * sizeof(*w->alone));
-	TABLE(w->pc, CHAIN_MAX * sizeof(*w->pc));
-	TABLE(w->frame, CHAIN_MAX * sizeof(*w->frame));
-	TABLE(w->is_kernel, CHAIN_MAX * sizeof(*w->is_kernel));
+	TABLE(w->pc, STACK_CHAIN_MAX * sizeof(*w->pc));
+	TABLE(w->frame, STACK_CHAIN_MAX * sizeof(*w->frame));
+	TABLE(w->is_kernel, STACK_CHAIN_MAX * sizeof(*w->is_kernel));
 #undef TABLE
 	return n;
 }
@@ -163,92 +153,7 @@ void stack_walk_count_completed(struct stack_walk *w, uint32_t n_beyond, uint32_
 	w->user.n_joined += n_beyond + n_cut;
 }
 
-/* ---- the chain ------------------------------------------------------------------------ */
-
-static bool is_kernel_mode(uint16_t misc)
-{
-	uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
-	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_HYPERVISOR;
-}
-
-/* The sizes of existing LBRs (Intel's manual, volume 3, "last branch records"). */
-static bool may_be_full(uint64_t n_branches)
-{
-	return n_branches == 8 || n_branches == 16 || n_branches == 32;
-}
-
-/*
- * The user's part of a stack from the calls that the CPU has recorded, innermost first.  `from` is
- * the call itself and needs no adjustment.  `to` is the start of the called function, which is used
- * for a sample in the kernel whose callchain does not contain the user's pc.
- */
-static uint32_t lay_out_calls(struct stack_walk *w, const struct record_sample *s, uint64_t leaf,
-			      uint32_t at)
-{
-	const struct perf_branch_entry *call = s->branches;
-	for (uint64_t i = 0; i <= s->n_branches && at > 0; i++) {
-		uint64_t pc = i > 0 ? call[i - 1].from : leaf ? leaf : call[0].to;
-		if (!pc)
-			continue;
-		at--;
-		w->pc[at] = pc;
-		w->is_kernel[at] = false;
-	}
-	return at;
-}
-
-/* The first address of the user's part; 0: the sample has none. */
-static uint64_t user_leaf(const struct record *r)
-{
-	const struct record_sample *s = &r->sample;
-	for (uint64_t i = 0; i + 1 < s->n_callchain; i++)
-		if (s->callchain[i] == (uint64_t)PERF_CONTEXT_USER)
-			return s->callchain[i + 1];
-	return is_kernel_mode(r->misc) ? 0 : s->ip;
-}
-
-/* Lays the callchain out in w->pc, root first and with adjusted addresses; returns their number.
- * *ret_truncated: there were more, or may have been. */
-static uint32_t lay_out_chain(struct stack_walk *w, const struct record *r, bool *ret_truncated)
-{
-	const struct record_sample *s = &r->sample;
-	uint32_t at = CHAIN_MAX;  /* filled from the end, innermost first */
-	bool kernel = is_kernel_mode(r->misc), first = true, skip = false;
-	bool has_calls = s->n_branches && s->branches_are_calls;
-	uint32_t n_ips = 0;
-	for (uint64_t i = 0; i < s->n_callchain && at > 0; i++) {
-		uint64_t pc = s->callchain[i];
-		if (pc >= (uint64_t)PERF_CONTEXT_MAX) {
-			kernel = pc == (uint64_t)PERF_CONTEXT_KERNEL ||
-				 pc == (uint64_t)PERF_CONTEXT_HV;
-			skip = !kernel && pc != (uint64_t)PERF_CONTEXT_USER;
-			first = true;
-			continue;
-		}
-		n_ips++;
-		if (skip || pc == 0 || (has_calls && !kernel))
-			continue;
-		at--;
-		w->pc[at] = first ? pc : pc - 1;
-		w->is_kernel[at] = kernel;
-		first = false;
-	}
-	*ret_truncated = w->max_stack && n_ips >= w->max_stack;
-	if (has_calls) {
-		at = lay_out_calls(w, s, user_leaf(r), at);
-		*ret_truncated = w->max_branches ? s->n_branches >= w->max_branches
-						 : may_be_full(s->n_branches);
-	}
-	if (at == CHAIN_MAX) {
-		at--;
-		w->pc[at] = s->ip;
-		w->is_kernel[at] = is_kernel_mode(r->misc);
-	}
-	uint32_t n = CHAIN_MAX - at;
-	memmove(w->pc, w->pc + at, n * sizeof(*w->pc));
-	memmove(w->is_kernel, w->is_kernel + at, n * sizeof(*w->is_kernel));
-	return n;
-}
+/* ---- by the callchain --------------------------------------------------------------- */
 
 static size_t memo_bytes(uint32_t cap)
 {
@@ -339,7 +244,7 @@ static uint32_t look_up_frames(struct stack_walk *w, struct procs_space *space, 
 static uint32_t walk_single_frame(struct stack_walk *w, struct procs_space *space,
 				  const struct record *r)
 {
-	bool is_kernel = is_kernel_mode(r->misc);
+	bool is_kernel = stack_chain_is_kernel(r->misc);
 	uint64_t pc = r->sample.ip;
 	uint32_t node = STACKS_EMPTY;
 	uint32_t frame = stack_frames_at(w, space, pc, is_kernel, false);
@@ -368,7 +273,7 @@ uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
 	if (!r->sample.n_callchain && !r->sample.n_branches && !w->is_not_unwound)
 		return walk_single_frame(w, space, r);
 	bool truncated;
-	uint32_t n = lay_out_chain(w, r, &truncated), node = STACKS_EMPTY;
+	uint32_t n = stack_chain_lay_out(w, r, &truncated), node = STACKS_EMPTY;
 	if (truncated || (w->is_not_unwound && !has_user_caller(w, n)))
 		node = stack_walk_pseudo(w, w->truncated);
 
@@ -418,9 +323,9 @@ static bool descend_kernel(struct stack_walk *w, struct procs_space *space, cons
 			   uint32_t depth, uint32_t *node)
 {
 	bool truncated;
-	if (r->sample.n_callchain == 0 && !is_kernel_mode(r->misc))
+	if (r->sample.n_callchain == 0 && !stack_chain_is_kernel(r->misc))
 		return true;
-	uint32_t n = lay_out_chain(w, r, &truncated);
+	uint32_t n = stack_chain_lay_out(w, r, &truncated);
 	for (uint32_t i = 0; i < n; i++)
 		if (w->is_kernel[i] &&
 		    !descend(w, depth + i, stack_frames_at(w, space, w->pc[i], true, false), node))
@@ -600,7 +505,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	uint32_t n_outer = outer->n ? descend_outer(w, space, &node, &fits) : 0;
 	stack_marks_move(&w->mark, n_outer + (outer->n && !whole));
 	uint32_t same = i;
-	bool is_hashed = !n_outer && u.n - same <= CHAIN_MAX;
+	bool is_hashed = !n_outer && u.n - same <= STACK_CHAIN_MAX;
 	if (is_hashed && same < u.n) {
 		i = find_known(w, &u, first_hash(space, whole), same, &node);
 		load_count(w, r, u.n - i, w->pc[u.n - 1 - same]);
