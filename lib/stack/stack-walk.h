@@ -2,8 +2,8 @@
 #define CPROF_STACK_STACK_WALK_H
 
 /*
- * From the addresses of one sample to an interned stack.  This is the only place where a return
- * address is adjusted to the address of its call.
+ * From the addresses of one sample to an interned stack.  Only here a return address
+ * is adjusted to the address of its call: in stack-chain.c and stack-walk-cfi.c.
  */
 
 #include <stdbool.h>
