@@ -62,7 +62,8 @@ void functions_tick(struct functions *f, const struct procs *procs, uint64_t now
 	f->now_ns = now_ns;
 	f->may_read = functions_pace_reads(&f->pace, now_ns);
 	f->last_labels.labels = LABELS_NONE;
-	if (f->cache.by_pid.item.n && now_ns - f->trimmed_ns >= TRIM_NS) {
+	bool has_some = f->cache.by_pid.item.n || f->cache.files.v.n;
+	if (has_some && now_ns - f->trimmed_ns >= TRIM_NS) {
 		f->trimmed_ns = now_ns;
 		memset(f->seen, 0, sizeof(f->seen));
 		interp_cache_trim(&f->cache, procs);

@@ -58,6 +58,7 @@ void interp_cache_done(struct interp_cache *c)
 		free(c->by_pid.item.v[i].value);
 	}
 	idmap_done(&c->by_pid);
+	interp_files_done(&c->files);
 	interp_learned_done(&c->learned);
 	refused_done(&c->refused);
 }
@@ -98,10 +99,12 @@ static void try_open(struct interp_cache *c, struct interp_cache_entry *e,
 		     struct procs_process *p, uint64_t now_ns)
 {
 	struct interp_process *process = NULL;
+	struct interp_tables tables = c->tables;
 	struct err why = { 0 };
+	tables.files = &c->files;
 	set_process(c, e, NULL);
 	e->n_changes = p->space.n_changes;
-	int r = interp_process_open(&c->tables, p, &process, &why);
+	int r = interp_process_open(&tables, p, &process, &why);
 	set_again(e, r, now_ns);
 	if (r == 0) {
 		set_process(c, e, process);
@@ -193,4 +196,5 @@ void interp_cache_trim(struct interp_cache *c, const struct procs *procs)
 		idmap_remove(&c->by_pid, pid);
 		free(e);
 	}
+	interp_files_trim(&c->files);
 }

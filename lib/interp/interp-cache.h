@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "interp/interp.h"
+#include "interp/interp-file.h"
 #include "interp/interp-learned.h"
 #include "proc/idmap.h"
 #include "proc/refused.h"
@@ -20,6 +21,7 @@ struct procs_process;
 struct interp_cache {
 	struct interp_tables tables;    /* the owner's */
 	struct interp_learned learned;  /* its folder is the owner's to set */
+	struct interp_files files;      /* private */
 	struct idmap by_pid;            /* private: struct interp_cache_entry */
 	uint32_t n_found;               /* processes with an interpreter */
 	uint32_t n_opened;              /* interpreters so far */
@@ -49,7 +51,7 @@ struct interp_program {
 bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint64_t now_ns,
 			  struct interp_program *ret);
 
-/* Forgets processes that have ended. */
+/* Forgets processes that have ended; for files that nobody needs, once a second will do. */
 void interp_cache_trim(struct interp_cache *c, const struct procs *procs);
 
 #endif

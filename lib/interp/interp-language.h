@@ -3,9 +3,8 @@
 
 /* What a language adds to interp-process.h. */
 
+#include "interp/interp-file.h"
 #include "interp/interp-process.h"
-#include "interp/interp-saved.h"
-#include "symbolize/elf/symelf.h"
 #include "symbolize/runtime/runtime-memory.h"
 #include "symbolize/runtime/runtime-pages.h"
 #include "symbolize/runtime/runtime-symbols.h"
@@ -22,11 +21,9 @@ struct interp_process {
 	uint32_t pid;
 	uint32_t dso, dso_serial;       /* of its functions */
 	uint64_t start;                 /* of the mapping of its file */
-	uint32_t file;                  /* the serial of its DSO */
-	char saved_name[INTERP_SAVED_NAME_MAX];
+	struct interp_file *file;
 	int code;                       /* why memory could not be read, -errno; 0: it could */
-	struct symelf elf;              /* names of native functions */
-	bool has_elf, is_other_namespace;
+	bool is_other_namespace;
 	struct runtime_memory memory;
 	struct runtime_pages pages;
 	struct interp_code interp;      /* the language sets is_loop and is_glue */
@@ -36,12 +33,13 @@ struct interp_process {
 /* The file that contains the interpreter. */
 struct interp_place {
 	const struct dso *dso;
-	struct cfi *cfi;
+	struct interp_file *file;
+	struct cfi *cfi;                /* private: see interp_language_cfi */
 	uint64_t bias;                  /* address in the process = vaddr + bias */
 	const struct runtime_symbol *symbol;    /* those of the language */
 };
 
-#define INTERP_LANGUAGE_SYMBOLS_MAX 6u
+#define INTERP_LANGUAGE_SYMBOLS_MAX INTERP_FILE_SYMBOLS_MAX
 
 struct interp_language {
 	const char *name, *other;       /* libraries are named so, unless they are named `other` */
@@ -52,13 +50,16 @@ struct interp_language {
 	} symbol[INTERP_LANGUAGE_SYMBOLS_MAX];
 	size_t n_bytes;                 /* of its struct, which is zero after its beginning */
 	/* -errno with e.  at is valid until it returns. */
-	int (*open)(struct interp_process *p, const struct interp_place *at, struct err *e);
+	int (*open)(struct interp_process *p, struct interp_place *at, struct err *e);
 	void (*close)(struct interp_process *p);
 	/* As interp_process_read. */
 	bool (*read)(struct interp_process *p, uint32_t tid, struct interp_frames *ret);
 };
 
 extern const struct interp_language interp_python, interp_php, interp_ruby;
+
+/* The CFI of the file, until the language's open returns; NULL: it cannot be read. */
+struct cfi *interp_language_cfi(struct interp_place *at);
 
 /* Why the program's memory cannot be read: sets e. */
 int interp_language_unreadable(const struct interp_process *p, struct err *e);
@@ -75,7 +76,7 @@ uint32_t interp_language_frame(const struct interp_process *p, uint32_t function
 /* That of callers that are not known; for struct interp_runtime, with the process as ctx. */
 uint32_t interp_language_unknown(void *ctx);
 
-/* Is a native function without a name, or does its name begin with one of those? */
+/* Is a native function without a name, or does is_name know its name? */
 bool interp_language_is_glue(struct interp_process *p, uint64_t vaddr,
 			     bool (*is_name)(const char *name));
 

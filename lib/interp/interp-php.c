@@ -110,21 +110,24 @@ static uint64_t address_of(const struct interp_place *at, unsigned int symbol)
 	return vaddr ? vaddr + at->bias : 0;
 }
 
-static int open_php(struct interp_process *base, const struct interp_place *at, struct err *e)
+static int open_php(struct interp_process *base, struct interp_place *at, struct err *e)
 {
 	struct php *p = (struct php *)base;
 	enum php_program_result r = php_program_open(&base->pages, address_of(at, SYMBOL_MODULES),
 						     address_of(at, SYMBOL_GLOBALS), &p->program);
 	if (r != PHP_PROGRAM_OK)
 		return explain(r, p, e);
-	runtime_loop_find(&p->loop, at->cfi, at->symbol[SYMBOL_LOOP].vaddr,
+	struct cfi *cfi = interp_language_cfi(at);
+	if (!cfi)
+		return err_errno(e, EIO, "its file cannot be read");
+	runtime_loop_find(&p->loop, cfi, at->symbol[SYMBOL_LOOP].vaddr,
 			  at->symbol[SYMBOL_LOOP].n_bytes);
 	base->interp.is_loop = is_loop;
 	base->interp.is_glue = is_glue;
 	p->tid = interp_language_tid(base, base->pid);
 	interp_vm_init(&p->vm, &ops, "php::", LABEL_PHP_STACK);
 	/* the global register variables of zend_execute.c */
-	if (at->cfi->arch == &arch_x86_64) {
+	if (cfi->arch == &arch_x86_64) {
 		base->ops.instruction_place = R15;
 		base->ops.frame_place = R14;
 	}

@@ -42,14 +42,18 @@ static bool may_be(const struct interp_language *l, const struct procs_process *
 	return d->id == p->exe || (strstr(base, l->name) && !(l->other && strstr(base, l->other)));
 }
 
+/* A set of bits. */
+static uint32_t languages_of(const struct procs_process *p, const struct dso *d)
+{
+	uint32_t ret = 0;
+	for (size_t i = 0; i < LANGUAGES; i++)
+		ret |= (uint32_t)may_be(languages[i], p, d) << i;
+	return ret;
+}
+
 static bool may_be_any(const struct procs_process *p, const struct dso *d)
 {
-	if (!d->is_elf || !dsokeep_has_file(d))
-		return false;
-	for (size_t i = 0; i < LANGUAGES; i++)
-		if (may_be(languages[i], p, d))
-			return true;
-	return false;
+	return d->is_elf && dsokeep_has_file(d) && languages_of(p, d);
 }
 
 /* All symbols are looked up at once, since that reads the whole table. */
@@ -77,23 +81,36 @@ static bool has_symbols(const struct interp_language *l, const struct runtime_sy
 
 struct place {
 	struct interp_place at;
-	const struct interp_language *language;
 	uint64_t start;                 /* of the mapping */
-	struct runtime_symbol symbol[SYMBOLS_MAX];
 };
 
-static bool open_file(const struct procs_process *p, const struct dso *d, struct place *ret)
+static struct interp_file *new_file(struct interp_files *files, const struct dso *d,
+				    uint32_t possible, struct cfi *c)
 {
-	if (cfi_open_dso(d, &ret->at.cfi) < 0)
-		return false;
-	find_symbols(ret->at.cfi, ret->symbol);
+	struct runtime_symbol symbol[SYMBOLS_MAX];
+	find_symbols(c, symbol);
 	for (size_t i = 0; i < LANGUAGES; i++) {
-		ret->language = languages[i];
-		ret->at.symbol = ret->symbol + i * INTERP_LANGUAGE_SYMBOLS_MAX;
-		if (may_be(languages[i], p, d) && has_symbols(languages[i], ret->at.symbol))
-			return true;
+		const struct runtime_symbol *of = symbol + i * INTERP_LANGUAGE_SYMBOLS_MAX;
+		if (possible >> i & 1 && has_symbols(languages[i], of))
+			return interp_files_add(files, d, possible, languages[i], of);
 	}
-	cfi_close(ret->at.cfi);
+	return NULL;
+}
+
+static bool open_file(const struct interp_tables *t, const struct procs_process *p,
+		      const struct dso *d, struct interp_place *ret)
+{
+	ret->dso = d;
+	uint32_t possible = languages_of(p, d);
+	ret->file = interp_files_take(t->files, d, possible);
+	if (!ret->file && interp_language_cfi(ret))
+		ret->file = new_file(t->files, d, possible, ret->cfi);
+	if (ret->file) {
+		ret->symbol = ret->file->symbol;
+		return true;
+	}
+	cfi_close(ret->cfi);
+	ret->cfi = NULL;
 	return false;
 }
 
@@ -107,10 +124,9 @@ static bool find_file(const struct interp_tables *t, const struct procs_process 
 		uint64_t vaddr;
 		if (d->is_plain || !may_be_any(p, d) || !dso_vaddr(d, m->pgoff, &vaddr))
 			continue;
-		d->is_plain = !open_file(p, d, ret);
+		d->is_plain = !open_file(t, p, d, &ret->at);
 		if (d->is_plain)
 			continue;
-		ret->at.dso = d;
 		ret->at.bias = m->start - vaddr;
 		ret->start = m->start;
 		return true;
@@ -134,9 +150,9 @@ static void init(struct interp_process *p, const struct interp_tables *t, uint32
 		 const struct place *from)
 {
 	*p = (struct interp_process){
-		.language = from->language, .t = *t, .pid = pid,
+		.language = from->at.file->language, .t = *t, .pid = pid,
 		.tid = host_live_thread(t->host, pid), .start = from->start,
-		.file = from->at.dso->serial,
+		.file = from->at.file,
 		.memory = { .read = read_memory, .ctx = p },
 		.interp = { .dso = from->at.dso->id, .bias = from->at.bias, .ctx = p },
 		.ops = {
@@ -146,13 +162,10 @@ static void init(struct interp_process *p, const struct interp_tables *t, uint32
 		},
 	};
 	runtime_pages_init(&p->pages, &p->memory, PAGES_MAX);
-	interp_saved_name(from->at.dso, p->saved_name);
-	static const struct symdebug_place no_debug_files = { .host = NULL };
-	p->has_elf = symelf_open(&p->elf, from->at.dso, &no_debug_files) == 0;
 	p->is_other_namespace = host_own_tid(t->host, pid, p->tid) != p->tid;
 }
 
-static int open_language(struct interp_process *p, const struct interp_place *at, struct err *e)
+static int open_language(struct interp_process *p, struct interp_place *at, struct err *e)
 {
 	int r = p->language->open(p, at, e);
 	if (r < 0)
@@ -168,11 +181,13 @@ int interp_process_open(const struct interp_tables *t, const struct procs_proces
 	struct place from = { .start = 0 };
 	if (!find_file(t, process, &from))
 		return -ENOENT;
-	struct interp_process *p = calloc(1, from.language->n_bytes);
+	struct interp_process *p = calloc(1, from.at.file->language->n_bytes);
 	int r = p ? 0 : err_errno(e, ENOMEM, "no memory");
 	if (p) {
 		init(p, t, process->pid, &from);
 		r = open_language(p, &from.at, e);
+	} else {
+		interp_file_release(from.at.file);
 	}
 	cfi_close(from.at.cfi);
 	if (r == 0)
@@ -188,8 +203,7 @@ void interp_process_close(struct interp_process *p)
 		return;
 	p->language->close(p);
 	runtime_pages_done(&p->pages);
-	if (p->has_elf)
-		symelf_close(&p->elf);
+	interp_file_release(p->file);
 	free(p);
 }
 
@@ -211,12 +225,12 @@ const char *interp_process_name(const struct interp_process *p)
 
 uint32_t interp_process_file(const struct interp_process *p)
 {
-	return p->file;
+	return p->file->serial;
 }
 
 const char *interp_process_saved_name(const struct interp_process *p)
 {
-	return p->saved_name;
+	return p->file->saved_name;
 }
 
 const struct interp_code *interp_process_code(const struct interp_process *p)
@@ -239,6 +253,13 @@ bool interp_process_read(struct interp_process *p, uint32_t tid, struct interp_f
 }
 
 /* ---- for languages ------------------------------------------------------------------------- */
+
+struct cfi *interp_language_cfi(struct interp_place *at)
+{
+	if (!at->cfi && cfi_open_dso(at->dso, &at->cfi) < 0)
+		at->cfi = NULL;
+	return at->cfi;
+}
 
 int interp_language_unreadable(const struct interp_process *p, struct err *e)
 {
@@ -285,8 +306,7 @@ uint32_t interp_language_unknown(void *ctx)
 bool interp_language_is_glue(struct interp_process *p, uint64_t vaddr,
 			     bool (*is_name)(const char *name))
 {
-	const char *name;
-	return p->has_elf && (!symelf_find(&p->elf, vaddr, &name) || is_name(name));
+	return interp_file_is_glue(p->file, vaddr, is_name);
 }
 
 void interp_language_renew(struct interp_process *p)

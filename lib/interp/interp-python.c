@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
 	SYMBOL_RUNTIME, SYMBOL_CODE_TYPE, SYMBOL_BYTES_TYPE, SYMBOL_LOOP, SYMBOL_VERSION,
@@ -21,7 +22,7 @@ enum {
 static bool is_loop(void *ctx, uint64_t vaddr)
 {
 	const struct python *p = ctx;
-	return runtime_loop_has(&p->program.loop, vaddr);
+	return runtime_loop_has(&p->program.code.loop, vaddr);
 }
 
 static bool is_glue(void *ctx, uint64_t vaddr)
@@ -32,7 +33,8 @@ static bool is_glue(void *ctx, uint64_t vaddr)
 static bool is_lock_wait(void *ctx, uint64_t vaddr)
 {
 	const struct python *p = ctx;
-	return vaddr >= p->program.take_lock.start && vaddr < p->program.take_lock.end;
+	const struct runtime_range *take_lock = &p->program.code.take_lock;
+	return vaddr >= take_lock->start && vaddr < take_lock->end;
 }
 
 static int explain(enum python_program_result r, const struct python *p, struct err *e)
@@ -52,12 +54,26 @@ static int explain(enum python_program_result r, const struct python *p, struct 
 		       *version ? version : "of an unknown version", PYTHON_LAYOUT_NEWEST);
 }
 
-static int open_python(struct interp_process *base, const struct interp_place *at, struct err *e)
+static void keep_code(struct interp_file *file, const struct python_loop_code *code)
+{
+	struct python_loop_code *kept = file->of_language ? NULL : malloc(sizeof(*kept));
+	if (!kept)
+		return;
+	*kept = *code;
+	file->of_language = kept;
+}
+
+static int open_python(struct interp_process *base, struct interp_place *at, struct err *e)
 {
 	struct python *p = (struct python *)base;
+	const struct python_loop_code *code = at->file->of_language;
+	struct cfi *cfi = code ? NULL : interp_language_cfi(at);
+	if (!code && !cfi)
+		return err_errno(e, EIO, "its file cannot be read");
 	const struct runtime_symbol *s = at->symbol;
 	const struct python_places places = {
-		.path = at->dso->path, .cfi = at->cfi, .memory = &base->memory, .bias = at->bias,
+		.path = at->dso->path, .cfi = cfi, .code = code, .memory = &base->memory,
+		.bias = at->bias,
 		.runtime = s[SYMBOL_RUNTIME].vaddr, .code_type = s[SYMBOL_CODE_TYPE].vaddr,
 		.bytes_type = s[SYMBOL_BYTES_TYPE].vaddr,
 		.loop = s[SYMBOL_LOOP].vaddr, .n_loop_bytes = s[SYMBOL_LOOP].n_bytes,
@@ -67,9 +83,10 @@ static int open_python(struct interp_process *base, const struct interp_place *a
 	int r = explain(python_program_open(&places, &p->program), p, e);
 	if (r < 0)
 		return r;
-	if (!p->program.loop.n)
+	if (!p->program.code.loop.n)
 		return err_set(e, ENOTSUP, "its interpreter has no symbol "
 			       "_PyEval_EvalFrameDefault");
+	keep_code(at->file, &p->program.code);
 	base->interp.is_loop = is_loop;
 	base->interp.is_glue = is_glue;
 	base->interp.is_lock_wait = is_lock_wait;

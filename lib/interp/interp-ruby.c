@@ -111,14 +111,14 @@ static int explain(enum ruby_program_result result, const struct ruby *r, struct
 }
 
 /* The variable with the address of the VM, in the process; 0: it is not known. */
-static uint64_t find_vm(struct ruby *r, const struct interp_place *at)
+static uint64_t find_vm(struct ruby *r, const struct interp_place *at, struct cfi *cfi)
 {
 	uint8_t code[CODE_BYTES];
 	bool is_indirect;
 	uint64_t vm = at->symbol[SYMBOL_VM].vaddr, from = at->symbol[SYMBOL_DURING_GC].vaddr;
 	if (vm)
 		return vm + at->bias;
-	if (!from || !ruby_layout_vm(code, cfi_read_code(at->cfi, from, code, sizeof(code)), from,
+	if (!from || !ruby_layout_vm(code, cfi_read_code(cfi, from, code, sizeof(code)), from,
 				     &vm, &is_indirect))
 		return 0;
 	vm += at->bias;
@@ -127,23 +127,26 @@ static uint64_t find_vm(struct ruby *r, const struct interp_place *at)
 	return vm;
 }
 
-static void find_loop(struct ruby *r, const struct interp_place *at)
+static void find_loop(struct ruby *r, const struct interp_place *at, struct cfi *cfi)
 {
 	const struct runtime_symbol *exec = &at->symbol[SYMBOL_EXEC];
-	runtime_loop_find_callee(&r->loop, at->cfi, exec->vaddr, exec->n_bytes);
+	runtime_loop_find_callee(&r->loop, cfi, exec->vaddr, exec->n_bytes);
 	if (!r->loop.n)
-		runtime_loop_find_threaded(&r->loop, at->cfi);
+		runtime_loop_find_threaded(&r->loop, cfi);
 }
 
-static int open_ruby(struct interp_process *base, const struct interp_place *at, struct err *e)
+static int open_ruby(struct interp_process *base, struct interp_place *at, struct err *e)
 {
 	struct ruby *r = (struct ruby *)base;
 	uint64_t version = at->symbol[SYMBOL_VERSION].vaddr + at->bias;
-	int code = explain(ruby_program_open(&base->pages, version, find_vm(r, at), &r->program),
-			   r, e);
+	struct cfi *cfi = interp_language_cfi(at);
+	if (!cfi)
+		return err_errno(e, EIO, "its file cannot be read");
+	int code = explain(ruby_program_open(&base->pages, version, find_vm(r, at, cfi),
+					     &r->program), r, e);
 	if (code < 0)
 		return code;
-	find_loop(r, at);
+	find_loop(r, at, cfi);
 	if (!r->loop.n)
 		return err_set(e, ENOTSUP, "the loop of Ruby %s is not found", r->program.version);
 	base->interp.is_loop = is_loop;

@@ -34,6 +34,7 @@ struct interp_tables {
 	struct stacks *stacks;
 	struct vfuncs *vfuncs;
 	const struct host *host;
+	struct interp_files *files;     /* of all processes; NULL: not shared */
 };
 
 /* The functions of a thread, innermost first. */

@@ -70,7 +70,7 @@ static enum python_program_result find_layout(const struct python_places *from,
 
 /* It has no symbol in stripped files, and its callers are mostly inlined; but PyEval_RestoreThread
  * is exported and calls it, from 3.13 on by way of _PyThreadState_Attach. */
-static void find_lock(const struct python_places *from, struct python_program *ret)
+static void find_lock(const struct python_places *from, struct python_loop_code *ret)
 {
 	struct runtime_range r = { from->restore, from->restore + from->n_restore_bytes };
 	for (unsigned int i = 0; i < HOPS && r.end - r.start < TAKE_BYTES_MIN; i++)
@@ -78,6 +78,13 @@ static void find_lock(const struct python_places *from, struct python_program *r
 			return;
 	if (r.end - r.start >= TAKE_BYTES_MIN && r.end - r.start <= TAKE_BYTES_MAX)
 		ret->take_lock = r;
+}
+
+static void find_code(const struct python_places *from, struct python_loop_code *ret)
+{
+	ret->is_x86_64 = from->cfi->arch == &arch_x86_64;
+	runtime_loop_find(&ret->loop, from->cfi, from->loop, from->n_loop_bytes);
+	find_lock(from, ret);
 }
 
 enum python_program_result python_program_open(const struct python_places *from,
@@ -89,12 +96,15 @@ enum python_program_result python_program_open(const struct python_places *from,
 	};
 	enum python_program_result r = find_layout(from, ret);
 	/* threads are found by the C library's structures, whose layout differs elsewhere */
+	bool is_x86_64 = from->code ? from->code->is_x86_64 : from->cfi->arch == &arch_x86_64;
 	if (r == PYTHON_PROGRAM_OK && ret->layout.thread_native_id == PYTHON_LAYOUT_NONE &&
-	    from->cfi->arch != &arch_x86_64)
+	    !is_x86_64)
 		return PYTHON_PROGRAM_UNSUPPORTED;
 	if (r != PYTHON_PROGRAM_OK)
 		return r;
-	runtime_loop_find(&ret->loop, from->cfi, from->loop, from->n_loop_bytes);
-	find_lock(from, ret);
+	if (from->code)
+		ret->code = *from->code;
+	else
+		find_code(from, &ret->code);
 	return r;
 }

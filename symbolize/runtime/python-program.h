@@ -15,7 +15,8 @@ struct runtime_memory;
 /* The file that contains CPython, in a process.  Its symbols are exported. */
 struct python_places {
 	const char *path;               /* "/usr/lib/libpython3.8.so.1.0" */
-	struct cfi *cfi;
+	struct cfi *cfi;                /* NULL if the code is known */
+	const struct python_loop_code *code; /* NULL: it must be found */
 	const struct runtime_memory *memory;
 	uint64_t bias;                  /* address in the process = vaddr + bias */
 	uint64_t runtime;               /* vaddr of _PyRuntime */
@@ -26,14 +27,20 @@ struct python_places {
 	uint64_t restore, n_restore_bytes;      /* PyEval_RestoreThread; 0: there is none */
 };
 
+/* What is the same for all processes of a file. */
+struct python_loop_code {
+	bool is_x86_64;
+	struct runtime_loop loop;
+	struct runtime_range take_lock;         /* vaddr: what waits for the global lock; or 0 */
+};
+
 #define PYTHON_VERSION_BYTES 16u
 
 struct python_program {
 	char version[PYTHON_VERSION_BYTES];     /* "3.11.2"; before 3.11 "3.8"; "": unknown */
 	struct python_layout layout;
 	uint64_t runtime, code_type, bytes_type;        /* addresses in the process */
-	struct runtime_loop loop;
-	struct runtime_range take_lock;         /* vaddr: what waits for the global lock; or 0 */
+	struct python_loop_code code;
 };
 
 enum python_program_result {

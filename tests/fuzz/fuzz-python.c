@@ -108,19 +108,19 @@ static struct cfi *open_code(const uint8_t *bytes, size_t n_bytes)
 
 static void check_program(const struct python_program *p, enum python_program_result r)
 {
-	uint64_t n_take = p->take_lock.end - p->take_lock.start;
-	if (!memchr(p->version, 0, sizeof(p->version)) || p->loop.n > RUNTIME_LOOP_PARTS_MAX)
+	uint64_t n_take = p->code.take_lock.end - p->code.take_lock.start;
+	if (!memchr(p->version, 0, sizeof(p->version)) || p->code.loop.n > RUNTIME_LOOP_PARTS_MAX)
 		abort();
 	if (r == PYTHON_PROGRAM_OK && (!p->version[0] || p->layout.minor < 8 ||
 				       p->layout.minor > PYTHON_LAYOUT_NEWEST))
 		abort();
 	/* what an unknown version calls is not asked */
-	if (r != PYTHON_PROGRAM_OK && (p->loop.n || n_take))
+	if (r != PYTHON_PROGRAM_OK && (p->code.loop.n || n_take))
 		abort();
 	if (n_take && (n_take < 400 || n_take > 4096))
 		abort();
-	for (unsigned int i = 0; i < p->loop.n; i++)
-		if (p->loop.part[i].start >= p->loop.part[i].end)
+	for (unsigned int i = 0; i < p->code.loop.n; i++)
+		if (p->code.loop.part[i].start >= p->code.loop.part[i].end)
 			abort();
 }
 
@@ -146,6 +146,14 @@ static void open_program(const struct runtime_memory *m, uint8_t choices, const 
 		c->arch = &arch_arm64;
 	enum python_program_result r = python_program_open(&from, &p);
 	check_program(&p, r);
+	/* the next process of the file, whose code is known */
+	struct python_program next;
+	from.cfi = NULL;
+	from.code = &p.code;
+	if (r == PYTHON_PROGRAM_OK && (python_program_open(&from, &next) != r ||
+				       next.code.loop.n != p.code.loop.n ||
+				       next.code.take_lock.start != p.code.take_lock.start))
+		abort();
 	cfi_close(c);
 }
 

@@ -30,7 +30,7 @@ int main(void)
 {
 	struct python_program p;
 	tap_ok(opens("/usr/bin/python3", 0x030b02f0, &p) == PYTHON_PROGRAM_OK &&
-	       p.layout.minor == 11 && p.runtime == GOMEMORY_DATA + RUNTIME && !p.loop.n,
+	       p.layout.minor == 11 && p.runtime == GOMEMORY_DATA + RUNTIME && !p.code.loop.n,
 	       "by the number in the program");
 	tap_str(p.version, "3.11.2", "its version");
 	tap_ok(opens("/usr/lib/libpython3.10.so.1.0", 0, &p) == PYTHON_PROGRAM_OK &&
