@@ -100,7 +100,7 @@ static uint64_t cpu_ns(void)
 static void plan_cut(struct agent *a)
 {
 	uint64_t window = a->config.window_ns, now = clock_now_ns(CLOCK_REALTIME);
-	uint64_t offset = hash_bytes(a->host, strlen(a->host)) % window;
+	uint64_t offset = hash_bytes_fixed(a->host, strlen(a->host)) % window;
 	uint64_t into = (now + window - offset) % window;
 	uint64_t left = window - into;
 	a->cut_ns = clock_monotonic_ns() + (left < window / 2 ? left + window : left);

@@ -1,7 +1,11 @@
 #ifndef CPROF_BASE_HASH_H
 #define CPROF_BASE_HASH_H
 
-/* Hashes for tables in memory.  No file contains them, so they may change. */
+/*
+ * Hashes for tables in memory.  Those of bytes depend on a number that is another one in each
+ * process: programs choose their names, and could otherwise choose many with the same hash, which
+ * makes each look-up read all of them.
+ */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,11 +53,11 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t hash_bytes(const void *data, size_t n_bytes)
+static inline uint64_t hash_seeded(uint64_t seed, const void *data, size_t n_bytes)
 {
-	const uint64_t k = 0xa0761d6478bd642fu;
+	const uint64_t k = 0xa0761d6478bd642fu + hash_u64(seed);
 	const unsigned char *p = data;
-	uint64_t h = 0x9e3779b97f4a7c15u ^ n_bytes;
+	uint64_t h = (0x9e3779b97f4a7c15u + seed) ^ n_bytes;
 	if (n_bytes <= 8)
 		return hash_u64(h ^ hash_u64(hash_short(p, n_bytes)));
 	for (; n_bytes > 16; n_bytes -= 16, p += 16)
@@ -61,6 +65,20 @@ static inline uint64_t hash_bytes(const void *data, size_t n_bytes)
 	if (n_bytes > 8)
 		return hash_u64(hash_mix(hash_word(p) ^ h, hash_word(p + n_bytes - 8) ^ k));
 	return hash_u64(h ^ hash_word(p + n_bytes - 8));
+}
+
+/* Chosen when the program starts, and never changed; a forked child has the same. */
+extern uint64_t hash_seed;
+
+static inline uint64_t hash_bytes(const void *data, size_t n_bytes)
+{
+	return hash_seeded(hash_seed, data, n_bytes);
+}
+
+/* The same in all processes: for names and ids, not for tables. */
+static inline uint64_t hash_bytes_fixed(const void *data, size_t n_bytes)
+{
+	return hash_seeded(0, data, n_bytes);
 }
 
 #endif

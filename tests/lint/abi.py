@@ -12,11 +12,12 @@ FOLDER = os.path.join(tap.BUILD, "lib", "abi")
 SHARED = os.path.join(FOLDER, "libcprof.so")
 STATIC = os.path.join(FOLDER, "libcprof.a")
 # Writable data that is not ours to avoid: the loader's, libiberty's, how libpfm4 was set up, once,
-# and the capabilities that cprof's own file gave (base/rights), which belong to the process.
+# and the capabilities that cprof's own file gave (base/rights), which belong to the process. The
+# seed of hashes (base/hash) does not change.
 DATA = {"first_break", "name", "_xexit_cleanup",
         "rights_kept", "rights_are_raised",
-        "__dso_handle", "completed.0", "once", "init_code", "api", ".data", ".bss", "__TMC_END__",
-        "__bss_start", "_edata", "_end", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_"}
+        "__dso_handle", "completed.0", "once", "init_code", "api", "hash_seed",
+        ".data", ".bss", "__TMC_END__", "__bss_start", "_edata", "_end", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_"}
 
 header = tap.read("lib/cprof.h")
 mapped = set(re.findall(r"^\t(cprof_\w+);$", tap.read("lib/abi/libcprof.map"), re.M))

@@ -28,6 +28,7 @@ COVERED.update({
     "cmd/agent/keyvalue": (UNIT + "cmd/agent/test-spool.c", "the files of a spool have this form"),
     "lib/base/arena": (UNIT + "base/test-strtab.c", THROUGH),
     "lib/base/bpfcall": (UNIT + "source/live/test-filterprog.c", THROUGH),
+    "lib/base/hash": (UNIT + "base/test-hashindex.c", THROUGH),
     "lib/base/helper": (UNIT + "base/test-foreign.c", "it is run for files there, and in tests/live/security-files.sh"),
     "lib/base/memhelper": (UNIT + "base/test-remotemem.c", THROUGH),
     "lib/base/memhelper-serve": (UNIT + "base/test-remotemem.c", THROUGH),

@@ -130,9 +130,29 @@ static void test_bytes(void)
 	tap_int(n_equal, 0, "a hash of bytes depends on each of them");
 }
 
+#define CHOSEN 1000
+
+/* The second word makes the product of the fixed hash zero, whatever the first one is. */
+static void test_chosen(void)
+{
+	const uint64_t k = 0xa0761d6478bd642fu;
+	uint64_t name[2] = { 0, k };
+	int n_same = 0, n_same_fixed = 0;
+	for (name[0] = 1; name[0] <= CHOSEN; name[0]++) {
+		uint64_t next[2] = { name[0] + 1, k };
+		n_same += hash_bytes(name, 16) >> 32 == hash_bytes(next, 16) >> 32;
+		n_same_fixed += hash_bytes_fixed(name, 16) == hash_bytes_fixed(next, 16);
+	}
+	tap_int(n_same_fixed, CHOSEN, "names can be chosen to have the same fixed hash");
+	tap_int(n_same, 0, "but not the same hash of a table");
+	tap_ok(hash_seed && hash_bytes("a", 1) != hash_bytes_fixed("a", 1),
+	       "which is another one in each process");
+}
+
 int main(void)
 {
 	test_bytes();
+	test_chosen();
 	test_find();
 	test_equal_hashes();
 	test_remove();
