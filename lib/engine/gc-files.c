@@ -63,6 +63,7 @@ void gc_files_let_go(const struct gc_tables *t)
 			dso_close_file(d);
 		d->is_idle = !mapped[i];
 	}
+	mapdso_close_roots(&t->procs->mapdso);
 }
 
 void gc_files_cfi(struct gc_tables *t)

@@ -285,6 +285,36 @@ static int root_of(struct mapdso *x, uint32_t pid)
 	return kept;
 }
 
+static bool is_root_used(const struct mapdso *x, int root_fd)
+{
+	for (uint32_t i = 0; i < x->dsos->n; i++) {
+		const struct dso *d = x->dsos->dso[i];
+		if (d && d->root_fd == root_fd && dsokeep_has_file(d))
+			return true;
+	}
+	return false;
+}
+
+/* The number will be that of another file. */
+static void forget_root(struct mapdso *x, int root_fd)
+{
+	for (uint32_t i = 0; i < x->dsos->n; i++)
+		if (x->dsos->dso[i] && x->dsos->dso[i]->root_fd == root_fd)
+			x->dsos->dso[i]->root_fd = 0;
+}
+
+void mapdso_close_roots(struct mapdso *x)
+{
+	for (size_t i = x->n_roots; i-- > 0;) {
+		int fd = x->root[i].fd;
+		if (is_root_used(x, fd))
+			continue;
+		forget_root(x, fd);
+		close(fd);
+		x->root[i] = x->root[--x->n_roots];
+	}
+}
+
 void mapdso_done(struct mapdso *x)
 {
 	while (x->n_roots)

@@ -36,6 +36,10 @@ struct mapdso {
 	size_t n_roots;
 };
 
+/* Closes the root folders from which no file is open: dso_close_file has closed those of containers
+ * that have ended.  A file that is opened again sets d->root_fd again. */
+void mapdso_close_roots(struct mapdso *x);
+
 /* Closes the root folders: debug files of the DSOs can no longer be looked up, and files that were
  * closed are not opened again. */
 void mapdso_done(struct mapdso *x);

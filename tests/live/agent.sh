@@ -151,12 +151,19 @@ if mount -t tmpfs none mounted.keep 2>/dev/null; then
 	cp "$PROG/spin" mounted.keep/onmount
 	background ./mounted.keep/onmount 2 1000000
 	mine=$pid
+	cp "$PROG/changes-even" mounted.keep/inside
+	background chroot mounted.keep /inside exit 3>/dev/null
+	inside=$pid
 	start_agent
 	wait_for 60 has_windows 2 || fail 'two windows are written'
-	kill "$mine"
-	wait "$mine" 2>/dev/null
+	ls -l "/proc/$agent/fd" >probe
+	like probe ' -> .*/mounted.keep$' 'the root folder of a container is open'
+	kill "$mine" "$inside"
+	wait "$mine" "$inside" 2>/dev/null
 	before=$(counter windows)
 	wait_for 60 has_windows $((before + 3)) || fail 'and three after the end of the program'
+	ls -l "/proc/$agent/fd" >probe
+	unlike probe ' -> .*/mounted.keep' 'it is closed after the last process of the container'
 	# another agent of this machine may have it open for some seconds more
 	if wait_for 60 umount mounted.keep 2>err; then
 		pass 'the file system of an ended program can be unmounted'

@@ -191,6 +191,26 @@ static struct dso *map(uint32_t pid, uint64_t start, const char *real, const cha
 	return m ? dso_get(&dsos, m->dso) : NULL;
 }
 
+/* The files of a container are closed one after the other. */
+static void test_roots(struct dso *inside, struct dso *lost)
+{
+	int root_fd = inside->root_fd;
+	for (uint32_t i = 0; i < dsos.n; i++)
+		if (dsos.dso[i] != lost)
+			dso_close_file(dsos.dso[i]);
+	mapdso_close_roots(&p.mapdso);
+	tap_ok(p.mapdso.n_roots == 1 && lost->root_fd == root_fd,
+	       "a root folder stays open as long as a file that came from it");
+	dso_close_file(lost);
+	mapdso_close_roots(&p.mapdso);
+	tap_ok(p.mapdso.n_roots == 0 && fcntl(root_fd, F_GETFD) < 0,
+	       "and is closed after the last one");
+	tap_ok(inside->root_fd == 0 && lost->root_fd == 0, "nobody uses its number any more");
+	if (symlink(in_base("c"), in_base("proc/8/root")) == 0)
+		map(8, 0x50000, "c/real/lib.so", "/lib/lib.so");
+	tap_ok(lost->fd >= 0 && lost->root_fd > 0, "a process that maps a file opens it again");
+}
+
 static void test_procs(void)
 {
 	setup(&host);
@@ -248,6 +268,7 @@ static void test_procs(void)
 	put("root/bin/prog", "other", 5);
 	tap_int(dsokeep_hold(on_host), -EMFILE, "another file of that name is not used");
 	tap_ok(dsokeep_is_lost(on_host), "which is a loss");
+	test_roots(inside, lost);
 	teardown();
 
 	/* /proc/8/exe is c/bin/prog, but another file is mapped below it. */
