@@ -29,6 +29,8 @@ COVERED.update({
     "lib/base/arena": (UNIT + "base/test-strtab.c", THROUGH),
     "lib/base/bpfcall": (UNIT + "source/live/test-filterprog.c", THROUGH),
     "lib/base/hash": (UNIT + "base/test-hashindex.c", THROUGH),
+    "lib/source/live/bpfcode": (UNIT + "source/live/test-filterprog.c", THROUGH),
+    "lib/source/live/livecopy": (UNIT + "source/live/test-filterprog.c", "the kernel verifies its program there"),
     "lib/base/helper": (UNIT + "base/test-foreign.c", "it is run for files there, and in tests/live/security-files.sh"),
     "lib/base/memhelper": (UNIT + "base/test-remotemem.c", THROUGH),
     "lib/base/memhelper-serve": (UNIT + "base/test-remotemem.c", THROUGH),

@@ -23,11 +23,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "source/live/bpfcode.h"
+
 struct filterprog {
-	int ids, tasks;        /* the maps; tasks is -1 if later tasks are not targets */
+	int ids, tasks;        /* the maps; ids is -1 if the samples of all tasks are accepted,
+				* tasks is -1 if later tasks are not targets */
 	/* The pid namespace of the ids, as device and inode of /proc/self/ns/pid; inode 0: the
 	 * initial one. */
 	uint64_t ns_dev, ns_inode;
+	int next;              /* the program that accepted samples run as well, if there is one */
 };
 
 /* A value of IDS: bits. */
@@ -39,6 +43,8 @@ enum filterprog_id {
 
 #define FILTERPROG_TASKS_MAX 16384u
 
+int filterprog_new_next(void);
+int filterprog_set_next(int next, int program);
 int filterprog_new_ids(uint32_t n_ids);
 int filterprog_new_tasks(void);
 
@@ -49,15 +55,19 @@ uint32_t filterprog_get_id(int ids, uint32_t id);
 
 /* For PERF_EVENT_IOC_SET_BPF. */
 int filterprog_load_filter(const struct filterprog *p);
+/* The same without a filter, or as the next program of one: copies memory (samplecopy.h). */
+struct samplecopy;
+int filterprog_load_copy(const struct filterprog *p, const struct samplecopy *copy);
 
 /* Attaches the programs for new and for released tasks; they run as long as the descriptor is
  * open. */
 int filterprog_attach_new(const struct filterprog *p);
 int filterprog_attach_free(const struct filterprog *p);
 
-/* The instructions, for tests; each returns their number, at most FILTERPROG_INSNS_MAX. */
-#define FILTERPROG_INSNS_MAX 96
+/* The instructions, for tests; each returns their number, at most BPFCODE_INSNS_MAX. */
 size_t filterprog_filter(const struct filterprog *p, struct bpf_insn *ret);
+size_t filterprog_copy(const struct filterprog *p, const struct samplecopy *copy,
+		       struct bpf_insn *ret);
 size_t filterprog_new_task(const struct filterprog *p, struct bpf_insn *ret);
 size_t filterprog_free_task(const struct filterprog *p, struct bpf_insn *ret);
 

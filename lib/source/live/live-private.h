@@ -8,6 +8,7 @@
 #include "source/live/live-ids.h"
 #include "source/live/live.h"
 #include "source/live/livebirth.h"
+#include "source/live/livecopy.h"
 #include "source/live/livefilter.h"
 #include "source/live/livegroup.h"
 #include "source/live/livegrow.h"
@@ -80,6 +81,8 @@ struct live {
 	bool all_samples;              /* each reader needs those of all threads */
 	struct livefilter filter;
 	const char *why_unfiltered;
+	struct samplecopy copy;
+	int copy_fd;                   /* the program; -1: nothing is copied */
 	struct live_ring *ring;
 	size_t n_rings;
 	VEC(struct live_fd) fds;
@@ -136,5 +139,9 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 
 /* Adds an event's counter to the sum, unless its samples are dropped as double. */
 void live_add_count(const struct live *l, const struct live_fd *f, struct source_count *sum);
+
+/* Of memory at samples (live-copy.c): for an event that was just opened; at the end. */
+void live_copy_attach(const struct live *l, const struct live_fd *f);
+void live_copy_done(struct live *l);
 
 #endif

@@ -262,6 +262,7 @@ static void live_close(struct source *s)
 	merge_done(&l->first.merge);
 	round_done(&l->round);
 	livefilter_close(&l->filter);
+	live_copy_done(l);
 	livegrow_done(l);
 	for (size_t i = 0; i < l->fds.n; i++)
 		close(l->fds.v[i].fd);

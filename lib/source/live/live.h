@@ -89,6 +89,11 @@ const char *live_why_unfiltered(const struct source *s);
 int livescope_set(struct source *s, enum live_scope scope, struct err *e);
 bool livescope_is_changing(const struct source *s);
 
+/* Begins to copy memory at samples, if the kernel allows it (samplecopy.h): the copies, borrowed.
+ * NULL: there are none.  n_cpus: those that may ever be online. */
+struct samplecopy;
+const struct samplecopy *live_copies(struct source *s, uint32_t n_cpus);
+
 /* Whether the kernel drops samples of other tasks, of which event. */
 enum live_filtered {
 	LIVE_UNFILTERED,

@@ -44,6 +44,15 @@ static bool is_within(const struct host *h, pid_t id, const struct stat *own)
 	return stat_namespace(h, id, &st) && st.st_ino == own->st_ino;
 }
 
+static void set_own_namespace(struct filterprog *p, const struct stat *own)
+{
+	if (own->st_ino == INIT_PID_NAMESPACE_INODE)
+		return;
+	p->ns_inode = own->st_ino;
+	/* As the kernel's dev_t, MKDEV() of include/linux/kdev_t.h. */
+	p->ns_dev = (uint64_t)major(own->st_dev) << 20 | minor(own->st_dev);
+}
+
 /* The reason why the ids of the targets mean nothing to the kernel's programs; NULL: they do. */
 static const char *set_namespace(struct filterprog *p, const struct live_targets *want,
 				 const struct host *h)
@@ -53,9 +62,7 @@ static const char *set_namespace(struct filterprog *p, const struct live_targets
 		return "the pid namespace is unknown";
 	if (own.st_ino == INIT_PID_NAMESPACE_INODE)
 		return NULL;
-	p->ns_inode = own.st_ino;
-	/* As the kernel's dev_t, MKDEV() of include/linux/kdev_t.h. */
-	p->ns_dev = (uint64_t)major(own.st_dev) << 20 | minor(own.st_dev);
+	set_own_namespace(p, &own);
 	for (size_t i = 0; i < want->n_pids; i++)
 		if (!is_within(h, want->pid[i], &own))
 			return "a target may be in another pid namespace";
@@ -98,6 +105,7 @@ static int load(struct livefilter *f, const struct live_targets *want)
 		r = follow_tasks(f);
 	if (r < 0)
 		return r;
+	f->prog.next = filterprog_new_next();
 	f->filter_fd = filterprog_load_filter(&f->prog);
 	return f->filter_fd < 0 ? f->filter_fd : 0;
 }
@@ -119,16 +127,39 @@ bool livefilter_open(struct livefilter *f, const struct live_targets *want,
 
 void livefilter_close(struct livefilter *f)
 {
-	const int fds[] = { f->filter_fd, f->new_fd, f->free_fd, f->prog.ids, f->prog.tasks };
+	const int fds[] = { f->filter_fd, f->new_fd, f->free_fd, f->prog.ids, f->prog.tasks,
+			     f->prog.next };
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	*f = (struct livefilter)LIVEFILTER_NONE;
 }
 
+int livefilter_load_copy(const struct livefilter *f, const struct samplecopy *copy,
+			 const struct host *h)
+{
+	struct filterprog p = f->prog;
+	struct stat own;
+	if (f->filter_fd < 0 && !stat_namespace(h, getpid(), &own))
+		return -ENOENT;
+	if (f->filter_fd < 0)
+		set_own_namespace(&p, &own);
+	int fd = filterprog_load_copy(&p, copy);
+	int r = fd >= 0 && f->filter_fd >= 0 ? filterprog_set_next(p.next, fd) : 0;
+	if (r == 0)
+		return fd;
+	close(fd);
+	return r;
+}
+
+int livefilter_attach_program(int program_fd, int event_fd)
+{
+	return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0 ? -errno : 0;
+}
+
 int livefilter_attach(const struct livefilter *f, int event_fd)
 {
-	return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, f->filter_fd) < 0 ? -errno : 0;
+	return livefilter_attach_program(f->filter_fd, event_fd);
 }
 
 bool livefilter_is_full(const struct livefilter *f)

@@ -237,6 +237,7 @@ int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f,
 		return err_errno(e, ENOMEM, "cannot open events");
 	}
 	filter_event(l, &f);
+	live_copy_attach(l, &f);
 	return 0;
 }
 
@@ -684,6 +685,8 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	l->source.ops = &live_ops;
 	l->filter = (struct livefilter)LIVEFILTER_NONE;
+	l->copy = (struct samplecopy)SAMPLECOPY_NONE;
+	l->copy_fd = -1;
 	l->options = o;
 	l->opened_ns = clock_now_ns(CLOCK_BOOTTIME);
 	source_read_facts(&l->source.facts, (uint32_t)n_online);

@@ -1,6 +1,7 @@
 /* The programs run here on a small interpreter, and, where bpf(2) is allowed, are loaded into the
  * kernel, which verifies them. */
 #include "source/live/filterprog.h"
+#include "source/samplecopy.h"
 #include "tests/unit/tap.h"
 
 #include <linux/sched.h>
@@ -10,6 +11,8 @@
 
 #define IDS 5
 #define TASKS 6
+#define NEXT 7
+#define CONTEXT 0x1234
 #define STEPS_MAX 200
 
 /* ---- a machine with two maps and a present task ----------------------------------------- */
@@ -20,6 +23,7 @@ struct machine {
 	size_t n_ids, n_tasks, max_tasks;
 	uint32_t pid, tid;             /* of the present task */
 	bool other_namespace;
+	uint64_t next;                 /* the map of which a program was called */
 	uint64_t current;              /* its address */
 	uint64_t asked_dev, asked_inode;
 };
@@ -71,6 +75,9 @@ static uint64_t call(struct machine *m, int32_t function, const uint64_t *r)
 	case BPF_FUNC_map_lookup_elem: return find(m, r[1], r[2]);
 	case BPF_FUNC_map_update_elem: return (uint64_t)add_task(m, r[1], r[2]);
 	case BPF_FUNC_map_delete_elem: return (uint64_t)remove_task(m, r[2]);
+	case BPF_FUNC_tail_call:
+		m->next = r[1] == CONTEXT && r[3] == 0 ? r[2] : 0;
+		return (uint64_t)-2;
 	case BPF_FUNC_get_ns_current_pid_tgid:
 		m->asked_dev = r[1];
 		m->asked_inode = r[2];
@@ -148,17 +155,17 @@ static uint64_t run(struct machine *m, const struct bpf_insn *code, size_t n, co
 static bool accepts(struct machine *m, const struct filterprog *p, uint32_t pid, uint32_t tid,
 		    uint64_t task)
 {
-	struct bpf_insn code[FILTERPROG_INSNS_MAX];
+	struct bpf_insn code[BPFCODE_INSNS_MAX];
 	m->pid = pid;
 	m->tid = tid;
 	m->current = task;
-	return run(m, code, filterprog_filter(p, code), NULL) == 1;
+	return run(m, code, filterprog_filter(p, code), (void *)CONTEXT) == 1;
 }
 
 static void create(struct machine *m, const struct filterprog *p, uint32_t pid, uint32_t tid,
 		   uint64_t task, uint64_t child, uint64_t flags)
 {
-	struct bpf_insn code[FILTERPROG_INSNS_MAX];
+	struct bpf_insn code[BPFCODE_INSNS_MAX];
 	uint64_t args[2] = { child, flags };
 	m->pid = pid;
 	m->tid = tid;
@@ -168,7 +175,7 @@ static void create(struct machine *m, const struct filterprog *p, uint32_t pid, 
 
 static void end(struct machine *m, const struct filterprog *p, uint64_t task)
 {
-	struct bpf_insn code[FILTERPROG_INSNS_MAX];
+	struct bpf_insn code[BPFCODE_INSNS_MAX];
 	run(m, code, filterprog_free_task(p, code), &task);
 }
 
@@ -181,7 +188,7 @@ static struct machine machine(void)
 
 static void test_ids(void)
 {
-	const struct filterprog p = { .ids = IDS, .tasks = -1 };
+	const struct filterprog p = { .ids = IDS, .tasks = -1 , .next = -1};
 	struct machine m = machine();
 	tap_ok(accepts(&m, &p, 100, 100, 1), "the main thread of a target");
 	tap_ok(accepts(&m, &p, 100, 105, 1), "another thread of it");
@@ -197,7 +204,7 @@ static void test_ids(void)
 
 static void test_tasks(void)
 {
-	const struct filterprog p = { .ids = IDS, .tasks = TASKS };
+	const struct filterprog p = { .ids = IDS, .tasks = TASKS , .next = -1};
 	struct machine m = machine();
 	create(&m, &p, 300, 300, 0x30, 0x31, 0);
 	tap_int(m.n_tasks, 0, "a child of another process is not added");
@@ -224,7 +231,7 @@ static void test_tasks(void)
 
 static void test_namespace(void)
 {
-	const struct filterprog p = { .ids = IDS, .tasks = TASKS, .ns_dev = 4,
+	const struct filterprog p = { .ids = IDS, .tasks = TASKS, .next = -1, .ns_dev = 4,
 				      .ns_inode = UINT64_C(0x1F0000123) };
 	struct machine m = machine();
 	tap_ok(accepts(&m, &p, 100, 101, 1), "ids of a pid namespace");
@@ -238,9 +245,42 @@ static void test_namespace(void)
 	tap_ok(accepts(&m, &p, 1, 1, 0x13), "  and its child");
 }
 
+static void test_next(void)
+{
+	const struct filterprog p = { .ids = IDS, .tasks = -1, .next = NEXT };
+	struct machine m = machine();
+	tap_ok(!accepts(&m, &p, 300, 300, 1) && m.next == 0, "no next program for other samples");
+	tap_ok(accepts(&m, &p, 100, 105, 1) && m.next == NEXT, "one for those of the target");
+}
+
+static void test_copy(void)
+{
+	struct filterprog p = { .ids = -1, .tasks = -1, .next = filterprog_new_next() };
+	struct samplecopy copy;
+	const uint64_t at[2] = { 0x10000, 0x20000 };
+	int r = p.next < 0 ? p.next : samplecopy_open(&copy, 2);
+	if (r < 0) {
+		tap_skip("the kernel accepts the program that copies", "bpf(2) is not allowed");
+		return;
+	}
+	for (int ns = 0; ns < 2; ns++) {
+		p.ns_inode = ns ? 0xF0000123u : 0;
+		int fd = filterprog_load_copy(&p, &copy);
+		tap_ok(fd >= 0, ns ? "the program that copies, with a pid namespace" :
+				"the program that copies");
+		tap_int(filterprog_set_next(p.next, fd), 0, "  is the next one of a filter");
+		close(fd);
+	}
+	tap_int(samplecopy_want(&copy, 7, at, 2), 0, "parts of a thread's memory");
+	samplecopy_close(&copy);
+	tap_int(samplecopy_open(&copy, 1u << 20), -7, "too many CPUs");
+	tap_ok(!samplecopy_is_open(&copy), "closed");
+	close(p.next);
+}
+
 static void test_kernel(void)
 {
-	struct filterprog p = { .ids = filterprog_new_ids(2), .tasks = -1 };
+	struct filterprog p = { .ids = filterprog_new_ids(2), .tasks = -1 , .next = -1};
 	if (p.ids < 0) {
 		tap_skip("the kernel accepts the programs", "bpf(2) is not allowed");
 		return;
@@ -275,6 +315,8 @@ int main(void)
 	test_ids();
 	test_tasks();
 	test_namespace();
+	test_next();
+	test_copy();
 	test_kernel();
 	return tap_done();
 }
