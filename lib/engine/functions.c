@@ -94,6 +94,7 @@ static const struct functions_seen *look_at(struct functions *f, struct procs_pr
 	s->has_program = interp_cache_program(&f->cache, p, f->now_ns, &s->program);
 	if (s->has_program) {
 		memcpy(f->version, s->program.runtime->name, sizeof(f->version));
+		f->may_copy |= s->program.runtime->use_copy != NULL;
 		interp_samples_renew(s->program.samples, s->program.runtime, f->now_ns);
 	}
 	return s;
@@ -176,16 +177,23 @@ static enum interp_quality place(struct functions *f, const struct functions_see
 				 const struct record *r, uint32_t *stack, uint32_t labels)
 {
 	struct stack_regs_walk walk;
+	struct interp_samples *samples = s->program.samples;
+	const struct interp_runtime *runtime = s->program.runtime;
 	const struct interp_samples_native native = {
 		.walk = &walk, .is_loop = f->is_loop.v, .is_whole = w->is_whole,
 		.bias = s->program.code->bias, .tid = r->tid, .time_ns = r->time_ns,
 		.may_read = f->may_read,
+		.copy = !runtime->use_copy ? NULL :
+			interp_copies_find(&f->copies, r->cpu, r->tid, r->time_ns),
 	};
 	if (!stack_regs_begin(&walk, &f->rules, &w->user, &p->space, r, w->cut_frame,
 			      w->n_cut_frames))
 		return INTERP_QUALITY_UNKNOWN;
-	enum interp_quality q = interp_samples_read(s->program.samples, s->program.runtime, &native,
-						    &f->frames);
+	enum interp_quality q = interp_samples_read(samples, runtime, &native, &f->frames);
+	if (samples->is_copied)
+		f->stats.n_copied++;
+	else if (f->may_read)
+		interp_copies_want(&f->copies, runtime, r->tid);
 	uint32_t native_stack = *stack;
 	if (q != INTERP_QUALITY_UNKNOWN &&
 	    interp_place(&f->cache.tables, s->program.code, f->mode, &f->frames,
@@ -244,13 +252,15 @@ static uint32_t with_quality(struct functions *f, enum functions_lock lock,
 	return *set;
 }
 
+/* Where a copy did not help, a later reading would not, either. */
 static void note(struct functions *f, const struct record *r, enum interp_quality q,
-		 uint64_t begin_ns)
+		 bool is_copied, uint64_t begin_ns)
 {
-	uint64_t end_ns = clock_monotonic_ns(), lag_ns = end_ns - r->time_ns;
-	bool is_unsure = q == INTERP_QUALITY_INNERMOST || q == INTERP_QUALITY_UNKNOWN;
+	uint64_t end_ns = clock_monotonic_ns();
+	bool is_unsure = !is_copied &&
+			 (q == INTERP_QUALITY_INNERMOST || q == INTERP_QUALITY_UNKNOWN);
 	f->stats.n[q]++;
-	f->stats.lag_ns += lag_ns;
+	f->stats.lag_ns += is_copied ? 0 : end_ns - r->time_ns;
 	f->stats.cost_ns += end_ns - begin_ns;
 	f->free_ns = (f->free_ns > begin_ns ? f->free_ns : begin_ns) +
 		     (end_ns - begin_ns) * SPENT_PART;
@@ -278,9 +288,11 @@ bool functions_place(struct functions *f, struct stack_walk *w, struct procs_pro
 	if (n > 0)
 		lock = lock_of(f, s->program.code, w, *stack);
 	*labels = with_lock(f, *labels, s->program.runtime, lock);
+	uint64_t n_copied = f->stats.n_copied;
 	if (n > 0 && f->free_ns < begin_ns + ADVANCE_NS)
 		q = place(f, s, w, p, r, stack, *labels);
+	bool is_copied = f->stats.n_copied != n_copied;
 	*labels = with_quality(f, lock, q);
-	note(f, r, q, begin_ns);
+	note(f, r, q, is_copied, begin_ns);
 	return q != INTERP_QUALITY_UNKNOWN;
 }

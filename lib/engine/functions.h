@@ -9,6 +9,7 @@
 #include "engine/functions-kept.h"
 #include "engine/functions-pace.h"
 #include "interp/interp-cache.h"
+#include "interp/interp-copies.h"
 #include "interp/interp-samples.h"
 
 struct labels;
@@ -22,7 +23,8 @@ struct functions_stats {
 	uint64_t n[INTERP_QUALITIES];   /* samples by quality, without those of no interpreter */
 	uint64_t n_refused;             /* samples of processes whose interpreter cannot be read */
 	uint64_t n_mapped;              /* samples with code for functions, named by a map */
-	uint64_t lag_ns;                /* from samples to readings: the sum */
+	uint64_t n_copied;              /* samples whose memory was copied with them */
+	uint64_t lag_ns;                /* from the others to their readings: the sum */
 	uint64_t cost_ns;               /* time that reading has taken */
 };
 
@@ -42,6 +44,8 @@ struct functions {
 	struct functions_stats stats;   /* reset by engine_clear */
 	struct functions_pace pace;
 	struct functions_kept kept;
+	struct interp_copies copies;
+	bool may_copy;                  /* some process would have a use for them */
 	char version[32];               /* of one of the interpreters: "python 3.11.2" */
 	/* Private. */
 	struct strtab *strings;

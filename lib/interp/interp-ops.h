@@ -7,6 +7,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -56,6 +57,8 @@ enum interp_search {
 	INTERP_SEARCH_LIKELY,           /* others, too: it is most probably an instruction */
 };
 
+struct runtime_copy;
+
 struct interp_runtime {
 	void *ctx;
 	char name[32];                  /* "python 3.11.2" */
@@ -71,6 +74,11 @@ struct interp_runtime {
 	void (*forget)(void *ctx);
 	/* From then on, what was read just after it is used.  NULL: nothing was. */
 	void (*use_second)(void *ctx);
+	/* From then on, or until it is NULL, threads and frames are those of a copy, which is
+	 * borrowed. */
+	void (*use_copy)(void *ctx, const struct runtime_copy *copy);
+	/* The parts of pages that were read of threads and frames lately, at most n. */
+	size_t (*used_parts)(void *ctx, uint64_t *ret_at, size_t n);
 	/* The function with an instruction at that address, and the offset of the instruction that
 	 * is executed when the loop has that address. */
 	uint32_t (*code_of)(void *ctx, uint64_t instruction, enum interp_search how,

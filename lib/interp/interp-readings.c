@@ -5,6 +5,7 @@
 
 #include "interp/interp-chains.h"
 #include "interp/interp-traces.h"
+#include "symbolize/runtime/runtime-pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ void interp_readings_done(struct interp_readings *s)
 {
 	for (uint32_t i = 0; i < INTERP_READINGS_THREADS; i++)
 		interp_chain_done(&s->thread[i].chain);
+	interp_chain_done(&s->copied.chain);
 	interp_chain_done(&s->first);
 	interp_chain_done(&s->second);
 }
@@ -92,6 +94,14 @@ static bool find_thread(struct interp_readings *s, uint32_t tid, struct interp_r
 	return false;
 }
 
+static void learn(struct interp_chains *chains, const struct interp_runtime *r,
+		  const struct interp_chain *c)
+{
+	interp_chains_learn(chains, r, c);
+	if (c->link.n)
+		interp_traces_above(&chains->calls, r, c->link.v[0].code, c->link.v[0].at);
+}
+
 const struct interp_reading *interp_readings_of(struct interp_readings *s,
 						const struct interp_runtime *r,
 						struct interp_chains *chains, uint32_t tid,
@@ -105,10 +115,7 @@ const struct interp_reading *interp_readings_of(struct interp_readings *s,
 			is_there = interp_samecpu_enter(&s->cpu, tid);
 		is_equal = read_twice(s, r, tid);
 		/* whatever the samples are: functions have these callers */
-		interp_chains_learn(chains, r, &s->first);
-		if (s->first.link.n)
-			interp_traces_above(&chains->calls, r, s->first.link.v[0].code,
-					    s->first.link.v[0].at);
+		learn(chains, r, &s->first);
 		if (t->chain.link.n)
 			continue;
 		/* the first reading is the nearest to the sample */
@@ -119,5 +126,24 @@ const struct interp_reading *interp_readings_of(struct interp_readings *s,
 	}
 	if (is_there)
 		interp_samecpu_leave(&s->cpu);
+	return t;
+}
+
+const struct interp_reading *interp_readings_copied(struct interp_readings *s,
+						    const struct interp_runtime *r,
+						    struct interp_chains *chains, uint32_t tid,
+						    const struct runtime_copy *copy,
+						    bool is_learned)
+{
+	struct interp_reading *t = &s->copied;
+	r->use_copy(r->ctx, copy);
+	t->tid = tid;
+	t->has_innermost = t->is_new = true;
+	if (!read_chain(r, tid, &t->chain) || !runtime_copy_is_intact(copy)) {
+		r->use_copy(r->ctx, NULL);
+		return NULL;
+	}
+	if (is_learned)
+		learn(chains, r, &t->chain);
 	return t;
 }

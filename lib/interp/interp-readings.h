@@ -29,6 +29,7 @@ struct interp_readings {
 	} thread[INTERP_READINGS_THREADS];
 	uint32_t n;
 	/* Private. */
+	struct interp_reading copied;
 	struct interp_chain first, second;
 	struct interp_samecpu cpu;
 };
@@ -43,5 +44,13 @@ const struct interp_reading *interp_readings_of(struct interp_readings *s,
 						const struct interp_runtime *r,
 						struct interp_chains *chains, uint32_t tid,
 						unsigned int n_tries);
+
+/* The same from a copy that was made at the sample.  is_learned: they are learned.  NULL: it does
+ * not have all of them, or is overwritten. */
+const struct interp_reading *interp_readings_copied(struct interp_readings *s,
+						    const struct interp_runtime *r,
+						    struct interp_chains *chains, uint32_t tid,
+						    const struct runtime_copy *copy,
+						    bool is_learned);
 
 #endif

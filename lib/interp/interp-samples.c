@@ -14,6 +14,11 @@
 /* Readings until nothing has changed meanwhile, and when no more places are learned from them. */
 #define TRIES 4u
 #define TRIES_DONE 2u
+/* Where more than this share of samples needs a copy, of 65536, only some are tried without; a
+ * sample's weight in the share. */
+#define LACKS_MANY 16384u
+#define LACKS_TRIED 32u
+#define LACKS_PART 16u
 /* Places are learned from samples that are not older. */
 #define LEARN_NS 2000000u
 
@@ -308,12 +313,19 @@ static uint64_t root_of(struct interp_samples *s, const struct interp_runtime *r
 	return s->roots[slot].tid == tid ? s->roots[slot].at : 0;
 }
 
-/* Reads what the thread executes now.  True: its innermost function is known. */
+/* Reads what the thread executes now, or what it executed at the sample.  True: its innermost
+ * function is known. */
 static bool read_thread(struct interp_samples *s, const struct interp_runtime *r,
-			const struct interp_samples_native *n)
+			const struct interp_samples_native *n, bool use_copy)
 {
 	const struct interp_reading *read = NULL;
-	if (n->may_read)
+	if (use_copy)
+		read = interp_readings_copied(&s->readings, r, &s->chains, n->tid, n->copy,
+					      n->may_read);
+	s->is_copied = read != NULL;
+	if (!read && r->use_copy)
+		r->use_copy(r->ctx, NULL);
+	if (!read && n->may_read)
 		read = interp_readings_of(&s->readings, r, &s->chains, n->tid,
 					  interp_learn_is_done(s->learn) ? TRIES_DONE : TRIES);
 	s->chain = read ? &read->chain : &s->unread;
@@ -323,16 +335,14 @@ static bool read_thread(struct interp_samples *s, const struct interp_runtime *r
 	return read && read->has_innermost;
 }
 
-enum interp_quality interp_samples_read(struct interp_samples *s, const struct interp_runtime *r,
-					const struct interp_samples_native *n,
-					struct interp_frames *ret)
+static enum interp_quality read_sample(struct interp_samples *s, const struct interp_runtime *r,
+				       const struct interp_samples_native *n, bool use_copy,
+				       struct interp_frames *ret)
 {
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = true;
-	if (!activations_find(&s->activations, n->walk, n->is_loop, n->bias) || !s->activations.v.n)
-		return INTERP_QUALITY_UNKNOWN;
-	bool has_innermost = read_thread(s, r, n);
-	uint64_t lag_ns = clock_monotonic_ns() - n->time_ns;
+	bool has_innermost = read_thread(s, r, n, use_copy);
+	uint64_t lag_ns = s->is_copied ? 0 : clock_monotonic_ns() - n->time_ns;
 	bool is_prompt = lag_ns < LEARN_NS && has_innermost;
 	if (interp_learn_goes_on(s->learn, is_prompt))
 		learn_places(s, r, is_prompt);
@@ -342,6 +352,24 @@ enum interp_quality interp_samples_read(struct interp_samples *s, const struct i
 	read_callers(s, r, n->is_whole, is_early);
 	return decide(s, r, is_early, lag_ns > LATE_NS) ?
 		interp_samples_frames(s, r, n->is_whole, ret) : INTERP_QUALITY_UNKNOWN;
+}
+
+/* A copy costs more than what is remembered, so it is for samples of which too little is, and for
+ * those from which something is learned. */
+enum interp_quality interp_samples_read(struct interp_samples *s, const struct interp_runtime *r,
+					const struct interp_samples_native *n,
+					struct interp_frames *ret)
+{
+	bool is_lacking = s->lacks > LACKS_MANY && s->n_read++ % LACKS_TRIED != 0;
+	bool use_copy = n->copy && (n->may_read || is_lacking || !interp_learn_is_done(s->learn));
+	if (!activations_find(&s->activations, n->walk, n->is_loop, n->bias) || !s->activations.v.n)
+		return INTERP_QUALITY_UNKNOWN;
+	enum interp_quality q = read_sample(s, r, n, use_copy, ret);
+	if (use_copy || !n->copy)
+		return q;
+	bool lacks = q >= INTERP_QUALITY_INNERMOST;
+	s->lacks += (lacks ? 65536 : 0) / LACKS_PART - s->lacks / LACKS_PART;
+	return lacks ? read_sample(s, r, n, true, ret) : q;
 }
 
 /* ---- samples that were kept -------------------------------------------------------------- */

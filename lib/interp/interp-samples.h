@@ -45,6 +45,8 @@ struct interp_samples {
 	const struct interp_chain *chain; /* what was read */
 	struct interp_chain unread;     /* nothing */
 	uint64_t root;                  /* of the thread: interp_base_root */
+	uint32_t lacks, n_read;         /* the share of samples that need a copy, of 65536 */
+	bool is_copied;                 /* `chain` is that of the sample itself */
 	struct { uint32_t tid; uint64_t at; } roots[INTERP_SAMPLES_ROOTS]; /* of all, by tid */
 	VEC(struct interp_samples_part) part;
 	VEC(struct interp_base_head) head;      /* of the parts */
@@ -64,6 +66,7 @@ struct interp_samples_native {
 	uint32_t tid;
 	uint64_t time_ns;
 	bool may_read;                  /* otherwise callers are remembered ones */
+	const struct runtime_copy *copy; /* of the thread's memory at the sample; NULL: none */
 };
 
 /* A drain begins. */

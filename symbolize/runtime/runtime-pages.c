@@ -49,6 +49,7 @@ void runtime_pages_forget(struct runtime_pages *p)
 		forget_page(p, &p->pages.v[i]);
 	p->pages.n = 0;
 	p->uses_second = false;
+	p->copy = NULL;
 	hashindex_done(&p->by_address);
 }
 
@@ -107,6 +108,7 @@ static size_t choose_again(struct runtime_pages *p)
 		if (!page.is_read || page.n_unused++ >= UNUSED_MAX ||
 		    (!page.second && !(page.second = new_buffer(p))))
 			continue;
+		page.used = 0;
 		p->pages.v[i] = p->pages.v[n];
 		p->pages.v[n++] = page;
 	}
@@ -117,6 +119,7 @@ void runtime_pages_again(struct runtime_pages *p)
 {
 	struct iovec local[2 * AGAIN_MAX], remote[2 * AGAIN_MAX];
 	p->uses_second = false;
+	p->copy = NULL;
 	keep_first(p, choose_again(p));
 	size_t n = p->pages.n;
 	for (size_t i = 0; i < n; i++) {
@@ -136,6 +139,21 @@ void runtime_pages_use_second(struct runtime_pages *p)
 	p->uses_second = true;
 }
 
+void runtime_pages_use_copy(struct runtime_pages *p, const struct runtime_copy *copy)
+{
+	p->copy = copy;
+}
+
+size_t runtime_pages_used(const struct runtime_pages *p, uint64_t *ret_at, size_t n)
+{
+	size_t n_used = 0;
+	for (size_t i = 0; i < p->pages.n; i++)
+		for (size_t k = 0; k < RUNTIME_PAGE_BYTES / RUNTIME_PART_BYTES && n_used < n; k++)
+			if (p->pages.v[i].used >> k & 1)
+				ret_at[n_used++] = p->pages.v[i].at + k * RUNTIME_PART_BYTES;
+	return n_used;
+}
+
 static struct runtime_page *page_at(struct runtime_pages *p, uint64_t at)
 {
 	struct runtime_page *page = find(p, at);
@@ -147,20 +165,46 @@ static struct runtime_page *page_at(struct runtime_pages *p, uint64_t at)
 	return page;
 }
 
+static bool read_copy(const struct runtime_copy *c, uint64_t at, uint8_t *buf, size_t n_bytes)
+{
+	for (size_t done = 0, n; done < n_bytes; done += n) {
+		size_t off = (at + done) % RUNTIME_PART_BYTES;
+		uint32_t i = 0;
+		while (i < c->n && c->at[i] != at + done - off)
+			i++;
+		if (i == c->n)
+			return false;
+		n = RUNTIME_PART_BYTES - off;
+		n = n < n_bytes - done ? n : n_bytes - done;
+		memcpy(buf + done, c->bytes[i] + off, n);
+	}
+	return true;
+}
+
+/* The bits of the parts that n bytes at an offset are in. */
+static uint8_t parts(size_t off, size_t n)
+{
+	size_t first = off / RUNTIME_PART_BYTES, last = (off + n - 1) / RUNTIME_PART_BYTES;
+	return (uint8_t)((2u << last) - (1u << first));
+}
+
 bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes)
 {
 	if (at >= ADDRESS_MAX || n_bytes > ADDRESS_MAX)
 		return false;
+	if (p->copy)
+		return read_copy(p->copy, at, buf, n_bytes);
 	for (size_t done = 0, n; done < n_bytes; done += n) {
 		size_t off = (at + done) % RUNTIME_PAGE_BYTES;
 		n = RUNTIME_PAGE_BYTES - off;
 		n = n < n_bytes - done ? n : n_bytes - done;
-		const struct runtime_page *page = page_at(p, at + done - off);
+		struct runtime_page *page = page_at(p, at + done - off);
 		if (!page || !page->is_read)
 			return false;
 		const uint8_t *bytes = p->uses_second ? page->second : page->bytes;
 		if (!bytes)
 			return false;
+		page->used |= parts(off, n);
 		memcpy((char *)buf + done, bytes + off, n);
 	}
 	return true;
@@ -171,7 +215,7 @@ void runtime_pages_before(struct runtime_pages *p, uint64_t at, size_t n_pages)
 	struct iovec local[BEFORE_MAX], remote[BEFORE_MAX];
 	size_t n = 0, first;
 	uint64_t page = at - at % RUNTIME_PAGE_BYTES;
-	if (p->uses_second)
+	if (p->uses_second || p->copy)
 		return;
 	if (p->pages.n + BEFORE_MAX > PAGES_MAX)
 		runtime_pages_forget(p);

@@ -18,6 +18,24 @@ struct runtime_memory;
 
 #define RUNTIME_PAGE_BYTES 4096u
 
+/* Parts of pages as they were at one moment, instead of the program's present memory. */
+#define RUNTIME_PART_BYTES 1024u
+#define RUNTIME_COPY_PARTS 16u
+struct runtime_copy {
+	uint32_t n;
+	uint64_t at[RUNTIME_COPY_PARTS];
+	const uint8_t *bytes[RUNTIME_COPY_PARTS];   /* RUNTIME_PART_BYTES each */
+	/* Another moment has taken its place when this is not `time_ns` any more. */
+	const uint64_t *stamp;
+	uint64_t time_ns;
+};
+
+static inline bool runtime_copy_is_intact(const struct runtime_copy *c)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(c->stamp, __ATOMIC_RELAXED) == c->time_ns;
+}
+
 struct runtime_pages {
 	const struct runtime_memory *memory;    /* borrowed */
 	uint64_t n_left;                /* pages that may still be read; the caller's */
@@ -29,9 +47,11 @@ struct runtime_pages {
 		uint8_t *second;        /* of the second reading; NULL: there was none */
 		bool is_read;
 		uint8_t n_unused;
+		uint8_t used;           /* since it was read: a bit per part */
 	}) pages;
 	VEC(uint8_t *) spare;           /* buffers of pages that were forgotten */
 	bool uses_second;
+	const struct runtime_copy *copy;
 	struct hashindex by_address;
 };
 
@@ -50,6 +70,12 @@ void runtime_pages_again(struct runtime_pages *p);
 
 /* Until then, the second of these readings is used, and nothing else can be read. */
 void runtime_pages_use_second(struct runtime_pages *p);
+
+/* Until then, or until it is NULL, nothing but the copy can be read, which is borrowed. */
+void runtime_pages_use_copy(struct runtime_pages *p, const struct runtime_copy *copy);
+
+/* The addresses of parts that were used since they were read last, at most n.  Returns how many. */
+size_t runtime_pages_used(const struct runtime_pages *p, uint64_t *ret_at, size_t n);
 
 /* False: not all of it can be read, or no more may be. */
 bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes);

@@ -93,4 +93,26 @@ is "$status" 0 'a launcher, which executes Python later'
 profile 'the program that a launcher executes is searched for an interpreter at once' \
 	launched.pb.gz "cum('py::spin') > 0.8"
 
+# Only the memory at the sample says which of four functions has called the one that runs.
+callers() {
+	run "$CPROF" record -v -e cpu-clock -F 999 -o callers.pb.gz "$@" -- \
+		"$PYTHON" "$CPROF_SOURCE_ROOT/tests/prog/pycallers.py" 3
+	is "$status" 0 "callers of equal frames $*"
+}
+copied() {
+	callers
+	profile 'the kernel copies the memory at each sample: callers are right' callers.pb.gz \
+		"part(lambda r: r[2].get('py::stack') in ('exact', 'remembered')) > 0.93" \
+		"abs(cum('py::way1') - 0.1) < 0.04" "abs(cum('py::way2') - 0.2) < 0.05" \
+		"abs(cum('py::way3') - 0.3) < 0.05" "abs(cum('py::way4') - 0.4) < 0.06"
+}
+callers --no-bpf
+unlike err 'the kernel copies it' '--no-bpf: no memory is copied'
+callers
+if grep -q 'memory of interpreters: the kernel copies it' err; then
+	attempts 3 copied
+else
+	skip 'the kernel copies the memory at each sample: callers are right' 'bpf(2) is not allowed'
+fi
+
 finish

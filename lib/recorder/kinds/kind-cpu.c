@@ -14,6 +14,7 @@
 #include "probe/probecost.h"
 #include "recorder/allprocs.h"
 #include "recorder/coverage.h"
+#include "recorder/kinds/kind-cpu-copies.h"
 #include "recorder/kinds/kind-cpu-functions.h"
 #include "recorder/kinds/kind-cpu-tasks.h"
 #include "recorder/kinds/kind-cpu-polls.h"
@@ -356,6 +357,11 @@ bool kind_cpu_is_replacing(const struct kind_session *k)
 
 /* ---- while recording --------------------------------------------------------------- */
 
+static uint32_t n_cpus_possible(void)
+{
+	return (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+}
+
 void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 {
 	struct kind_cpu *c = k->state;
@@ -364,6 +370,8 @@ void kind_cpu_drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 	copysize_step(&c->copysize, k->source, g, k->n_readers, k->log);
 	kind_cpu_looks_drained(k, g);
 	tend_filter(k, now_ns);
+	if (kind_cpu_copies_are_due(k, g))
+		kind_cpu_copies_begin(k, g, live_copies(k->source, n_cpus_possible()));
 	if (c->may_change)
 		kind_cpu_scope_drained(k, g, now_ns);
 }
@@ -445,6 +453,7 @@ void kind_cpu_close(struct kind_session *k)
 	free(c->waits.look);
 	kind_cpu_polls_free(c->waits.polls);
 	kind_cpu_functions_free(c->waits.functions);
+	free(c->copies);
 	kind_cpu_tasks_free(k);
 	free(c);
 	k->state = NULL;

@@ -30,7 +30,8 @@ struct kind_cpu_thin {
 	uint64_t until_ns;              /* of the present burst or pause */
 };
 
-struct kind_alloc; struct kind_cpu_functions; struct kind_cpu_tasks; struct procs_thread;
+struct kind_alloc; struct kind_cpu_copies; struct kind_cpu_functions; struct kind_cpu_tasks;
+struct procs_thread;
 
 struct kind_cpu_waits {
 	uint32_t event;                 /* the one with records of switches */
@@ -72,6 +73,7 @@ struct kind_cpu {
 	bool may_change;                /* the scope may change while recording */
 	bool needs_filter;              /* the scope cpu is for samples of the target only */
 	uint64_t filter_seen_ns;        /* 0: never */
+	struct kind_cpu_copies *copies; /* NULL: no interpreter was met */
 	const char *no_cgroup;          /* why a command has none; NULL: unknown, or no command */
 	struct scopeswitch scope;
 	struct kind_alloc *alloc;       /* of the kinds alloc and heap; or NULL */

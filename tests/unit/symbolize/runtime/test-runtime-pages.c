@@ -102,6 +102,42 @@ static void test_before(const struct runtime_memory *from)
 	runtime_pages_done(&p);
 }
 
+/* Two parts that follow each other, and one on another page. */
+static void test_copy(const struct runtime_memory *from)
+{
+	const uint64_t a = GOMEMORY_HEAP, b = a + RUNTIME_PART_BYTES;
+	const uint64_t c = a + 6 * RUNTIME_PART_BYTES;
+	static uint8_t bytes[3][RUNTIME_PART_BYTES];
+	uint64_t stamp = 5, word, at[8];
+	uint8_t two[16];
+	const struct runtime_copy copy = { .n = 3, .at = { a, c, b }, .stamp = &stamp, .time_ns = 5,
+					   .bytes = { bytes[0], bytes[1], bytes[2] } };
+	struct runtime_pages p;
+	memset(bytes[0], 'a', sizeof(bytes[0]));
+	memset(bytes[2], 'b', sizeof(bytes[2]));
+	runtime_pages_init(&p, from, 100);
+	runtime_pages_read(&p, c + 8, &word, 8);
+	runtime_pages_read(&p, b - 4, &word, 8);
+	tap_ok(runtime_pages_used(&p, at, 8) == 3 && at[0] == c && at[1] == a && at[2] == b,
+	       "the parts that were used");
+	tap_int((long)runtime_pages_used(&p, at, 2), 2, "at most so many");
+	runtime_pages_again(&p);
+	tap_int((long)runtime_pages_used(&p, at, 8), 0, "none since the pages were read again");
+	runtime_pages_use_copy(&p, &copy);
+	n_reads = 0;
+	tap_ok(runtime_pages_read(&p, b - 8, two, 16) && two[7] == 'a' && two[8] == 'b',
+	       "a copy instead of the memory, in two of its parts");
+	tap_ok(!runtime_pages_read(&p, c - 4, two, 8) &&
+	       !runtime_pages_read(&p, b + 1020, two, 8) && n_reads == 0,
+	       "nothing else can be read");
+	tap_ok(runtime_copy_is_intact(&copy), "it is intact");
+	stamp = 0;
+	tap_ok(!runtime_copy_is_intact(&copy), "until it is overwritten");
+	runtime_pages_use_copy(&p, NULL);
+	tap_ok(runtime_pages_read(&p, c - 4, two, 8), "the memory again");
+	runtime_pages_done(&p);
+}
+
 int main(void)
 {
 	const struct runtime_memory from = { count_reads, &memory };
@@ -152,5 +188,6 @@ int main(void)
 	runtime_pages_done(&p);
 	test_again(&from);
 	test_before(&from);
+	test_copy(&from);
 	return tap_done();
 }

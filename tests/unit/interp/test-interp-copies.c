@@ -1,0 +1,81 @@
+#include "interp/interp-copies.h"
+#include "interp/interp-ops.h"
+#include "tap.h"
+
+#include <string.h>
+
+static uint64_t used[RUNTIME_COPY_PARTS];
+static size_t n_used;
+static uint64_t wanted[RUNTIME_COPY_PARTS];
+static size_t n_wanted;
+static uint32_t wanted_tid;
+static int n_asked;
+static bool is_refused;
+
+static size_t used_parts(void *ctx, uint64_t *ret_at, size_t n)
+{
+	(void)ctx;
+	n = n_used < n ? n_used : n;
+	memcpy(ret_at, used, n * sizeof(*used));
+	return n;
+}
+
+static bool want(void *ctx, uint32_t tid, const uint64_t *at, size_t n)
+{
+	(void)ctx;
+	memcpy(wanted, at, n * sizeof(*at));
+	n_wanted = n;
+	wanted_tid = tid;
+	n_asked++;
+	return !is_refused;
+}
+
+static bool find(void *ctx, uint32_t cpu, uint32_t tid, uint64_t time_ns, struct runtime_copy *ret)
+{
+	(void)ctx;
+	ret->n = cpu + tid + (uint32_t)time_ns;
+	return tid == 7;
+}
+
+static void use(size_t n, uint64_t first)
+{
+	n_used = n;
+	for (size_t i = 0; i < n; i++)
+		used[i] = (first + i) * RUNTIME_PART_BYTES;
+}
+
+int main(void)
+{
+	const struct interp_runtime r = { .used_parts = used_parts };
+	struct interp_copies none = { .ctx = NULL }, c = { .find = find, .want = want };
+	use(3, 10);
+	interp_copies_want(&none, &r, 7);
+	tap_ok(!interp_copies_find(&none, 1, 7, 100) && n_asked == 0, "nothing is copied");
+	interp_copies_want(&c, &r, 7);
+	tap_ok(n_asked == 1 && wanted_tid == 7 && n_wanted == 3, "what was used is wanted");
+	use(2, 11);
+	interp_copies_want(&c, &r, 7);
+	tap_int(n_asked, 1, "nothing changes while all of it is");
+	use(2, 12);
+	interp_copies_want(&c, &r, 7);
+	tap_ok(n_asked == 2 && n_wanted == 4 && wanted[0] == 12 * RUNTIME_PART_BYTES &&
+	       wanted[3] == 11 * RUNTIME_PART_BYTES, "what is new, and what was used before");
+	use(15, 100);
+	interp_copies_want(&c, &r, 7);
+	tap_ok(n_wanted == RUNTIME_COPY_PARTS && wanted[14] == 114 * RUNTIME_PART_BYTES &&
+	       wanted[15] == 12 * RUNTIME_PART_BYTES, "as far as there is room");
+	use(1, 10);
+	interp_copies_want(&c, &r, 7 + INTERP_COPIES_THREADS);
+	tap_ok(wanted_tid == 7 + INTERP_COPIES_THREADS && n_wanted == 1, "another thread");
+	is_refused = true;
+	use(1, 20);
+	interp_copies_want(&c, &r, 7);
+	is_refused = false;
+	n_asked = 0;
+	interp_copies_want(&c, &r, 7);
+	tap_int(n_asked, 1, "what was refused is tried again");
+	const struct runtime_copy *copy = interp_copies_find(&c, 1, 7, 100);
+	tap_ok(copy && copy->n == 108, "the copy at a sample");
+	tap_ok(!interp_copies_find(&c, 1, 8, 100), "a sample without one");
+	return tap_done();
+}
