@@ -94,7 +94,7 @@ static const struct functions_seen *look_at(struct functions *f, struct procs_pr
 	s->has_program = interp_cache_program(&f->cache, p, f->now_ns, &s->program);
 	if (s->has_program) {
 		memcpy(f->version, s->program.runtime->name, sizeof(f->version));
-		f->may_copy |= s->program.runtime->use_copy != NULL;
+		f->may_copy |= s->program.runtime->frame_pages != NULL;
 		interp_samples_renew(s->program.samples, s->program.runtime, f->now_ns);
 	}
 	return s;
@@ -183,7 +183,7 @@ static enum interp_quality place(struct functions *f, const struct functions_see
 		.walk = &walk, .is_loop = f->is_loop.v, .is_whole = w->is_whole,
 		.bias = s->program.code->bias, .tid = r->tid, .time_ns = r->time_ns,
 		.may_read = f->may_read,
-		.copy = !runtime->use_copy ? NULL :
+		.copy = !runtime->frame_pages ? NULL :
 			interp_copies_find(&f->copies, r->cpu, r->tid, r->time_ns),
 	};
 	if (!stack_regs_begin(&walk, &f->rules, &w->user, &p->space, r, w->cut_frame,

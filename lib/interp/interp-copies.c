@@ -22,9 +22,10 @@ void interp_copies_want(struct interp_copies *c, const struct interp_runtime *r,
 {
 	struct interp_copies_thread *t = &c->thread[tid % INTERP_COPIES_THREADS];
 	uint64_t at[RUNTIME_COPY_PARTS];
-	if (!c->want || !r->used_parts)
+	if (!c->want || !r->frame_pages)
 		return;
-	uint32_t n = (uint32_t)r->used_parts(r->ctx, at, RUNTIME_COPY_PARTS), n_known = 0;
+	uint32_t n_known = 0;
+	uint32_t n = (uint32_t)runtime_pages_used(r->frame_pages, at, RUNTIME_COPY_PARTS);
 	if (t->tid != tid)
 		*t = (struct interp_copies_thread){ .tid = tid };
 	for (uint32_t i = 0; i < n; i++)

@@ -57,7 +57,7 @@ enum interp_search {
 	INTERP_SEARCH_LIKELY,           /* others, too: it is most probably an instruction */
 };
 
-struct runtime_copy;
+struct runtime_pages;
 
 struct interp_runtime {
 	void *ctx;
@@ -74,11 +74,8 @@ struct interp_runtime {
 	void (*forget)(void *ctx);
 	/* From then on, what was read just after it is used.  NULL: nothing was. */
 	void (*use_second)(void *ctx);
-	/* From then on, or until it is NULL, threads and frames are those of a copy, which is
-	 * borrowed. */
-	void (*use_copy)(void *ctx, const struct runtime_copy *copy);
-	/* The parts of pages that were read of threads and frames lately, at most n. */
-	size_t (*used_parts)(void *ctx, uint64_t *ret_at, size_t n);
+	/* What was read of threads and frames, which a copy can stand for; NULL: it cannot. */
+	struct runtime_pages *frame_pages;
 	/* The function with an instruction at that address, and the offset of the instruction that
 	 * is executed when the loop has that address. */
 	uint32_t (*code_of)(void *ctx, uint64_t instruction, enum interp_search how,

@@ -136,11 +136,11 @@ const struct interp_reading *interp_readings_copied(struct interp_readings *s,
 						    bool is_learned)
 {
 	struct interp_reading *t = &s->copied;
-	r->use_copy(r->ctx, copy);
+	runtime_pages_use_copy(r->frame_pages, copy);
 	t->tid = tid;
 	t->has_innermost = t->is_new = true;
 	if (!read_chain(r, tid, &t->chain) || !runtime_copy_is_intact(copy)) {
-		r->use_copy(r->ctx, NULL);
+		runtime_pages_use_copy(r->frame_pages, NULL);
 		return NULL;
 	}
 	if (is_learned)

@@ -16,6 +16,7 @@
 #include "interp/interp-samecpu.h"
 
 struct interp_chains;
+struct runtime_copy;
 
 /* Threads that are read once per drain, if there are no more. */
 #define INTERP_READINGS_THREADS 8u

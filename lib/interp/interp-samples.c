@@ -4,6 +4,7 @@
 #include "interp/interp-base.h"
 #include "interp/interp-samples-private.h"
 #include "interp/interp-traces.h"
+#include "symbolize/runtime/runtime-pages.h"
 
 #include <stdlib.h>
 
@@ -323,8 +324,8 @@ static bool read_thread(struct interp_samples *s, const struct interp_runtime *r
 		read = interp_readings_copied(&s->readings, r, &s->chains, n->tid, n->copy,
 					      n->may_read);
 	s->is_copied = read != NULL;
-	if (!read && r->use_copy)
-		r->use_copy(r->ctx, NULL);
+	if (!read && r->frame_pages)
+		runtime_pages_use_copy(r->frame_pages, NULL);
 	if (!read && n->may_read)
 		read = interp_readings_of(&s->readings, r, &s->chains, n->tid,
 					  interp_learn_is_done(s->learn) ? TRIES_DONE : TRIES);

@@ -31,6 +31,7 @@ enum interp_quality {
 };
 
 struct interp_base_head;
+struct runtime_copy;
 
 #define INTERP_SAMPLES_ROOTS 64u
 

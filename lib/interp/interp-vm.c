@@ -61,18 +61,6 @@ static void use_second(void *ctx)
 	runtime_pages_use_second(&vm->frame_pages);
 }
 
-static void use_copy(void *ctx, const struct runtime_copy *copy)
-{
-	struct interp_vm *vm = ctx;
-	runtime_pages_use_copy(&vm->frame_pages, copy);
-}
-
-static size_t used_parts(void *ctx, uint64_t *ret_at, size_t n)
-{
-	const struct interp_vm *vm = ctx;
-	return runtime_pages_used(&vm->frame_pages, ret_at, n);
-}
-
 static uint32_t code_of(void *ctx, uint64_t instruction, enum interp_search how,
 			uint32_t *ret_off)
 {
@@ -156,8 +144,7 @@ void interp_vm_init(struct interp_vm *vm, const struct interp_vm_ops *ops, const
 	r->renew = renew;
 	r->forget = forget;
 	r->use_second = use_second;
-	r->use_copy = use_copy;
-	r->used_parts = used_parts;
+	r->frame_pages = &vm->frame_pages;
 	r->code_of = code_of;
 	r->code_of_frame = code_of_frame;
 	r->is_shared = is_shared;

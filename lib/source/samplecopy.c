@@ -30,7 +30,7 @@ int samplecopy_open(struct samplecopy *c, uint32_t n_cpus)
 	*c = (struct samplecopy)SAMPLECOPY_NONE;
 	while (n >= SLOTS_MIN && (uint64_t)n * n_cpus * sizeof(struct samplecopy_slot) > MEMORY_MAX)
 		n /= 2;
-	if (n < SLOTS_MIN)
+	if (n < SLOTS_MIN || n_cpus > SAMPLECOPY_CPUS_MAX)
 		return -E2BIG;
 	c->n_cpus = n_cpus;
 	c->n_slots = n;
@@ -91,24 +91,24 @@ static uint64_t apart_ns(uint64_t a, uint64_t b)
 bool samplecopy_find(const struct samplecopy *c, struct samplecopy_reader *r, uint32_t cpu,
 		     uint32_t tid, uint64_t time_ns, struct samplecopy_copy *ret)
 {
-	uint64_t last_ns = 0;
 	const struct samplecopy_slot *best = NULL;
 	ret->n = 0;
 	if (cpu >= c->n_cpus)
 		return false;
+	uint64_t last_ns = r->passed_ns[cpu];
 	const struct samplecopy_slot *slots = (const struct samplecopy_slot *)c->map;
 	slots += (size_t)cpu * c->n_slots;
-	uint32_t *next = &r->next[cpu % SAMPLECOPY_HINTS];
-	for (uint32_t i = *next, end = i + c->n_slots; i != end; i++) {
+	for (uint32_t i = r->next[cpu], end = i + c->n_slots; i != end; i++) {
 		const struct samplecopy_slot *s = &slots[i % c->n_slots];
 		uint64_t ns = __atomic_load_n(&s->time_ns, __ATOMIC_ACQUIRE);
 		if (!ns || ns < last_ns || ns > time_ns + APART_NS_MAX)
 			break;
 		last_ns = ns;
-		if (ns + APART_NS_MAX < time_ns)
-			*next = i + 1;
-		else if (s->tid == tid &&
-			 (!best || apart_ns(ns, time_ns) < apart_ns(ret->time_ns, time_ns))) {
+		if (ns + APART_NS_MAX < time_ns) {
+			r->next[cpu] = i + 1;
+			r->passed_ns[cpu] = ns;
+		} else if (s->tid == tid && (!best || apart_ns(ns, time_ns) <
+						      apart_ns(ret->time_ns, time_ns))) {
 			best = s;
 			ret->time_ns = ns;
 		}

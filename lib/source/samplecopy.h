@@ -15,12 +15,12 @@
 
 #define SAMPLECOPY_PARTS 16u
 #define SAMPLECOPY_PART_BYTES 1024u
-#define SAMPLECOPY_HINTS 64u
+#define SAMPLECOPY_CPUS_MAX 128u
 
 struct samplecopy_slot {
 	uint64_t time_ns;               /* 0: it is being written */
 	uint32_t tid, unused;
-	uint64_t at[SAMPLECOPY_PARTS];    /* 0: it was not copied */
+	uint64_t at[SAMPLECOPY_PARTS];  /* 0: it was not copied */
 	uint8_t part[SAMPLECOPY_PARTS][SAMPLECOPY_PART_BYTES];
 };
 
@@ -34,7 +34,8 @@ struct samplecopy {
 
 /* Where a reader is in the slots of each CPU; zeroed at first. */
 struct samplecopy_reader {
-	uint32_t next[SAMPLECOPY_HINTS];
+	uint32_t next[SAMPLECOPY_CPUS_MAX];
+	uint64_t passed_ns[SAMPLECOPY_CPUS_MAX];   /* the time of the slot before it */
 };
 
 /* 0 or -errno; then *c is SAMPLECOPY_NONE.  -E2BIG: so many CPUs need too much memory. */

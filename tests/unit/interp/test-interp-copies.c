@@ -2,23 +2,15 @@
 #include "interp/interp-ops.h"
 #include "tap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static uint64_t used[RUNTIME_COPY_PARTS];
-static size_t n_used;
+static struct runtime_pages pages;
 static uint64_t wanted[RUNTIME_COPY_PARTS];
 static size_t n_wanted;
 static uint32_t wanted_tid;
 static int n_asked;
 static bool is_refused;
-
-static size_t used_parts(void *ctx, uint64_t *ret_at, size_t n)
-{
-	(void)ctx;
-	n = n_used < n ? n_used : n;
-	memcpy(ret_at, used, n * sizeof(*used));
-	return n;
-}
 
 static bool want(void *ctx, uint32_t tid, const uint64_t *at, size_t n)
 {
@@ -37,16 +29,21 @@ static bool find(void *ctx, uint32_t cpu, uint32_t tid, uint64_t time_ns, struct
 	return tid == 7;
 }
 
-static void use(size_t n, uint64_t first)
+static void use(uint64_t n, uint64_t first)
 {
-	n_used = n;
-	for (size_t i = 0; i < n; i++)
-		used[i] = (first + i) * RUNTIME_PART_BYTES;
+	pages.pages.n = 0;
+	for (uint64_t at = first * RUNTIME_PART_BYTES; n-- > 0; at += RUNTIME_PART_BYTES) {
+		uint64_t off = at % RUNTIME_PAGE_BYTES;
+		struct runtime_page page = { .at = at - off, .is_read = true };
+		page.used = (uint8_t)(1u << off / RUNTIME_PART_BYTES);
+		if (!VEC_PUSH(&pages.pages, page))
+			exit(1);
+	}
 }
 
 int main(void)
 {
-	const struct interp_runtime r = { .used_parts = used_parts };
+	const struct interp_runtime r = { .frame_pages = &pages };
 	struct interp_copies none = { .ctx = NULL }, c = { .find = find, .want = want };
 	use(3, 10);
 	interp_copies_want(&none, &r, 7);
@@ -77,5 +74,6 @@ int main(void)
 	const struct runtime_copy *copy = interp_copies_find(&c, 1, 7, 100);
 	tap_ok(copy && copy->n == 108, "the copy at a sample");
 	tap_ok(!interp_copies_find(&c, 1, 8, 100), "a sample without one");
+	VEC_FREE(&pages.pages);
 	return tap_done();
 }

@@ -62,6 +62,20 @@ static void test_again(void)
 	tap_int(find(&r, 0, 7, 1000000 + 23 * 100000, &c), -1, "then it is not found");
 }
 
+/* A sample without a copy must not lead the reader through what is left of the round before. */
+static void test_none(void)
+{
+	struct samplecopy_reader r = { .next = { 0 } };
+	struct samplecopy_copy c;
+	for (uint32_t i = 0; i < 12; i++) {
+		write_slot(0, i, 7, 1000000 + i * 100000);
+		find(&r, 0, 7, 1000000 + i * 100000, &c);
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		find(&r, 0, 7, 3000000 + i * 100000, &c);
+	tap_int((long)r.next[0], 12, "samples without a copy pass over nothing else");
+}
+
 static void test_near(void)
 {
 	struct samplecopy_reader r = { .next = { 0 } };
@@ -80,6 +94,7 @@ int main(void)
 	copy = (struct samplecopy){ .n_cpus = 2, .n_slots = SLOTS, .map = (const uint8_t *)slot };
 	test_find();
 	test_again();
+	test_none();
 	test_near();
 	free(slot);
 	return tap_done();
