@@ -1,7 +1,7 @@
 /*
  * Samples come periodically, so the next one is awaited, and read as soon as it is there: each one
  * at first, and while many callers are unknown.  Where only few are, on average one in
- * WAKEUP / EARNED is awaited.
+ * WAKEUP / EARNED is awaited.  Copies need not be awaited, but read before others take their place.
  */
 
 #include "engine/functions-pace.h"
@@ -24,6 +24,9 @@
 #define EARNED_MANY WAKEUP              /* while many callers are unknown */
 #define START (256u * WAKEUP)           /* and at most */
 
+/* So much of the slots for copies may be in use when they are read: others want some as well. */
+#define SLOTS_PART 2u
+
 /* Otherwise one reading for so many samples; for more if few callers are unknown: then readings
  * teach nothing. */
 #define STEP_SAMPLES 32u
@@ -33,6 +36,11 @@
 void functions_pace_init(struct functions_pace *p)
 {
 	*p = (struct functions_pace){ .unsure = 65536, .credit = START };
+}
+
+void functions_pace_use_copies(struct functions_pace *p, uint32_t n_slots)
+{
+	p->n_slots = n_slots;
 }
 
 /* Samples that were lost, and threads that had no CPU, make single intervals longer. */
@@ -75,6 +83,13 @@ static uint64_t step_ns(const struct functions_pace *p)
 	return ns > STEP_NS_MIN ? ns : STEP_NS_MIN;
 }
 
+/* How long samples may wait. */
+static uint64_t wait_ns(const struct functions_pace *p)
+{
+	uint64_t slots_ns = p->n_slots / SLOTS_PART * p->period_ns, ns = step_ns(p);
+	return slots_ns && slots_ns < ns ? slots_ns : ns;
+}
+
 bool functions_pace_reads(struct functions_pace *p, uint64_t now_ns)
 {
 	if (p->unsure <= UNSURE_MAX && now_ns - p->read_ns < step_ns(p) / 8 * 7)
@@ -97,12 +112,13 @@ uint64_t functions_pace_due_ns(struct functions_pace *p, uint64_t now_ns)
 		return UINT64_MAX;
 	p->n_wakeups++;
 	uint32_t wakeup = p->is_frugal ? WAKEUP_FRUGAL : WAKEUP;
-	if (p->unsure > UNSURE_MAX && p->credit >= wakeup) {
+	bool is_awaited = !p->is_frugal || !p->n_slots;
+	if (p->unsure > UNSURE_MAX && p->credit >= wakeup && is_awaited) {
 		p->credit -= wakeup;
 		due_ns = p->n_missed ? now_ns + ((uint64_t)AGAIN_NS << (p->n_missed - 1)) :
 				       sample_after_ns(p, period_ns, now_ns);
 	} else {
-		due_ns = sample_after_ns(p, period_ns, now_ns + (step_ns(p) << p->n_missed));
+		due_ns = sample_after_ns(p, period_ns, now_ns + (wait_ns(p) << p->n_missed));
 	}
 	if (!p->step_ns || due_ns - now_ns < p->step_ns)
 		p->step_ns = due_ns - now_ns;

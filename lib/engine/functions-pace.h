@@ -19,11 +19,16 @@ struct functions_pace {
 	uint64_t period_ns;             /* between two samples of a thread; 0: unknown */
 	uint64_t sampled_ns, seen_ns;   /* the last sample's time, and that at the last wake-up */
 	uint64_t read_ns;               /* the last drain with readings */
+	uint32_t n_slots;               /* for copies; 0: there are none */
 	uint32_t sampled_tid, n_missed; /* its thread; wake-ups since then without a sample */
 	uint32_t unsure;                /* the share of recent samples without callers, of 65536 */
 	uint32_t credit;                /* for wake-ups, in parts of a sample's share */
 };
 void functions_pace_init(struct functions_pace *p);
+
+/* From now on memory is copied at the samples of a CPU into so many slots in turn.  Then frugal
+ * ones wait for no sample. */
+void functions_pace_use_copies(struct functions_pace *p, uint32_t n_slots);
 
 /* A sample of a thread with functions.  is_unsure: some are unknown. */
 void functions_pace_note(struct functions_pace *p, uint32_t tid, uint64_t time_ns, bool is_unsure);

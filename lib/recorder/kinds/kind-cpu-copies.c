@@ -56,6 +56,7 @@ void kind_cpu_copies_begin(struct kind_session *k, struct engine *g,
 		copies->ctx = c->copies;
 		copies->find = find_copy;
 		copies->want = want_copy;
+		functions_pace_use_copies(&g->functions.pace, live->n_slots);
 	}
 	log_line(k->log, LOG_EXPLAIN, "memory of interpreters: %s", copies->find ?
 		 "the kernel copies it at each sample" : "read after samples");

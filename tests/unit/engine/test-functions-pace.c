@@ -86,5 +86,17 @@ int main(void)
 	tap_ok(n < 20, "likewise if all is known");
 	tap_ok(functions_pace_due_ns(&pace, sample_ns - 1) == UINT64_MAX,
 	       "a sample of the future");
+	functions_pace_init(&pace);
+	functions_pace_use_copies(&pace, 16);
+	for (int i = 0; i < 3; i++, sample_ns = now_ns, now_ns += PERIOD_NS)
+		functions_pace_note(&pace, 7, now_ns, false);
+	wakeups(false, 2000);
+	few = wakeups(false, 10000);
+	tap_ok(few > 110 && few < 140, "with 16 copies once for 8 samples");
+	tap_int(readings(320), 3, "and callers are read as before");
+	pace.is_frugal = true;
+	wakeups(true, 2000);
+	many = wakeups(true, 10000);
+	tap_ok(many < 140, "not more often in a frugal recording if some are not known");
 	return tap_done();
 }
