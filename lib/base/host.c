@@ -236,11 +236,9 @@ static bool is_ended(char state)
 	return state == 0 || state == 'Z' || state == 'X';
 }
 
-uint32_t host_own_tid(const struct host *h, uint32_t pid, uint32_t tid)
+/* The last number of the line is the id in the innermost namespace. */
+static uint32_t own_tid_of(const char *status, uint32_t tid)
 {
-	CLEANUP_FREE char *status = NULL;
-	if (host_read_file(h, HOST_PROC, &status, NULL, "%u/task/%u/status", pid, tid) < 0)
-		return 0;
 	const char *line = strstr(status, "\nNSpid:");
 	if (!line)
 		return tid;
@@ -248,6 +246,14 @@ uint32_t host_own_tid(const struct host *h, uint32_t pid, uint32_t tid)
 	while (end[-1] >= '0' && end[-1] <= '9')
 		end--;
 	return (uint32_t)strtoul(end, NULL, 10);
+}
+
+uint32_t host_own_tid(const struct host *h, uint32_t pid, uint32_t tid)
+{
+	CLEANUP_FREE char *status = NULL;
+	if (host_read_file(h, HOST_PROC, &status, NULL, "%u/task/%u/status", pid, tid) < 0)
+		return 0;
+	return own_tid_of(status, tid);
 }
 
 uint32_t host_live_thread(const struct host *h, uint32_t pid)
@@ -275,4 +281,22 @@ uint32_t host_live_thread(const struct host *h, uint32_t pid)
 	}
 	closedir(dir);
 	return live;
+}
+
+void host_find_live(const struct host *h, uint32_t pid, struct host_live *ret)
+{
+	CLEANUP_FREE char *status = NULL;
+	*ret = (struct host_live){ .tid = pid, .uid = UINT32_MAX };
+	if (host_read_file(h, HOST_PROC, &status, NULL, "%u/status", pid) < 0)
+		return;
+	const char *state = strstr(status, "\nState:\t");
+	if (!state || is_ended(state[8])) {
+		ret->tid = host_live_thread(h, pid);
+		ret->own_tid = host_own_tid(h, pid, ret->tid);
+		return;
+	}
+	ret->own_tid = own_tid_of(status, pid);
+	const char *uid = strstr(status, "\nUid:");
+	if (uid)
+		sscanf(uid + 5, "%*u %u", &ret->uid);
 }

@@ -75,4 +75,11 @@ uint32_t host_live_thread(const struct host *h, uint32_t pid);
  * "NSpid:", Linux 4.1).  0: the file cannot be read. */
 uint32_t host_own_tid(const struct host *h, uint32_t pid, uint32_t tid);
 
+/* Both for a process, and its effective user, from one file if its main thread lives. */
+struct host_live {
+	uint32_t tid, own_tid;          /* as above */
+	uint32_t uid;                   /* UINT32_MAX: unknown, or its main thread has ended */
+};
+void host_find_live(const struct host *h, uint32_t pid, struct host_live *ret);
+
 #endif

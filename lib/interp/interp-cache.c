@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "interp/interp-process.h"
 #include "interp/interp-samples.h"
-#include "proc/memoryrights.h"
 #include "proc/procs.h"
 #include "symbolize/elf/dso.h"
 
@@ -148,12 +147,10 @@ bool interp_cache_is_early(struct interp_cache *c, const struct procs_process *p
 	return now_ns - e->seen_ns < EARLY_NS && !is_known(c, p);
 }
 
-static void add_samples(struct interp_cache *c, struct interp_cache_entry *e, uint32_t pid)
+static void add_samples(struct interp_cache *c, struct interp_cache_entry *e)
 {
-	struct memoryrights rights;
-	memoryrights_read(c->tables.host, pid, &rights);
 	const struct interp_learned_key key = {
-		.serial = interp_process_file(e->process), .uid = rights.uid,
+		.serial = interp_process_file(e->process), .uid = interp_process_uid(e->process),
 		.saved_name = interp_process_saved_name(e->process),
 	};
 	if (!(e->samples = malloc(sizeof(*e->samples))))
@@ -176,7 +173,7 @@ bool interp_cache_program(struct interp_cache *c, struct procs_process *p, uint6
 	if (!process || !e)
 		return false;
 	if (!e->samples)
-		add_samples(c, e, p->pid);
+		add_samples(c, e);
 	ret->runtime = interp_process_runtime(process);
 	ret->code = interp_process_code(process);
 	ret->samples = e->samples;

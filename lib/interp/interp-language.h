@@ -19,6 +19,7 @@ struct interp_process {
 	struct interp_tables t;
 	uint32_t tid;                   /* a living thread of the process */
 	uint32_t pid;
+	uint32_t uid;                   /* its effective user; UINT32_MAX: unknown */
 	uint32_t dso, dso_serial;       /* of its functions */
 	uint64_t start;                 /* of the mapping of its file */
 	struct interp_file *file;

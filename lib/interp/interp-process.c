@@ -149,9 +149,12 @@ static long read_memory(void *ctx, const struct iovec *local, size_t n_local,
 static void init(struct interp_process *p, const struct interp_tables *t, uint32_t pid,
 		 const struct place *from)
 {
+	struct host_live live;
+	host_find_live(t->host, pid, &live);
 	*p = (struct interp_process){
 		.language = from->at.file->language, .t = *t, .pid = pid,
-		.tid = host_live_thread(t->host, pid), .start = from->start,
+		.tid = live.tid, .uid = live.uid, .start = from->start,
+		.is_other_namespace = live.own_tid != live.tid,
 		.file = from->at.file,
 		.memory = { .read = read_memory, .ctx = p },
 		.interp = { .dso = from->at.dso->id, .bias = from->at.bias, .ctx = p },
@@ -162,7 +165,6 @@ static void init(struct interp_process *p, const struct interp_tables *t, uint32
 		},
 	};
 	runtime_pages_init(&p->pages, &p->memory, PAGES_MAX);
-	p->is_other_namespace = host_own_tid(t->host, pid, p->tid) != p->tid;
 }
 
 static int open_language(struct interp_process *p, struct interp_place *at, struct err *e)
@@ -231,6 +233,11 @@ uint32_t interp_process_file(const struct interp_process *p)
 const char *interp_process_saved_name(const struct interp_process *p)
 {
 	return p->file->saved_name;
+}
+
+uint32_t interp_process_uid(const struct interp_process *p)
+{
+	return p->uid;
 }
 
 const struct interp_code *interp_process_code(const struct interp_process *p)

@@ -31,6 +31,9 @@ const struct interp_code *interp_process_code(const struct interp_process *p);
 uint32_t interp_process_file(const struct interp_process *p);
 const char *interp_process_saved_name(const struct interp_process *p);
 
+/* The effective user when it was opened; UINT32_MAX: unknown. */
+uint32_t interp_process_uid(const struct interp_process *p);
+
 /* Is its file still mapped where it was?  Otherwise p must be closed. */
 bool interp_process_fits(const struct interp_process *p, struct procs_process *process);
 

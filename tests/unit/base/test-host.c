@@ -122,6 +122,21 @@ static void test_live_thread(const struct host *h)
 	tap_int(host_live_thread(h, 6), 6, "no such process");
 }
 
+static void test_find_live(const struct host *h)
+{
+	struct host_live l;
+	put_state("proc/7/status", "Name:\ta\nState:\tR (running)\nUid:\t1\t2\t3\t4\n"
+		  "NSpid:\t7\t70\n");
+	host_find_live(h, 7, &l);
+	tap_ok(l.tid == 7 && l.own_tid == 70 && l.uid == 2, "its main thread, and its user");
+	put_state("proc/7/status", "Name:\ta\nState:\tZ (zombie)\nUid:\t1\t2\t3\t4\n");
+	put_state("proc/7/task/9/status", "Name:\tc\nState:\tS (sleeping)\nNSpid:\t9\t90\n");
+	host_find_live(h, 7, &l);
+	tap_ok(l.tid == 9 && l.own_tid == 90 && l.uid == UINT32_MAX, "or another thread");
+	host_find_live(h, 6, &l);
+	tap_ok(l.tid == 6 && l.own_tid == 0 && l.uid == UINT32_MAX, "or nothing");
+}
+
 int main(void)
 {
 	struct host h = { .fd = { 7, 7, 7 } };
@@ -137,6 +152,7 @@ int main(void)
 	test_read(&h);
 	test_long(&h);
 	test_live_thread(&h);
+	test_find_live(&h);
 	int fd = host_open_file(&h, HOST_PROC, O_RDONLY, "%d/%s", 7, "comm");
 	tap_ok(fd >= 0 && fcntl(fd, F_GETFD) & FD_CLOEXEC, "a descriptor, closed on exec");
 	close(fd);
