@@ -13,6 +13,7 @@
 
 #include "interp/interp-callplaces.h"
 #include "interp/interp-entries.h"
+#include "interp/interp-samecpu.h"
 
 /* Of one place.  values: bits of hashes of the different values. */
 struct interp_learn_place {
@@ -38,7 +39,8 @@ struct interp_learn {
 	struct interp_learn_place *place;
 	struct interp_learn_pairs *pairs;       /* of INTERP_LEARN_PAIRS places; NULL: none yet */
 	struct interp_callplaces calls;
-	struct interp_entries entries;  /* the users' */
+	struct interp_entries entries;  /* the users', and so is */
+	struct interp_samecpu_all samecpu;      /* of the processes of its file */
 };
 /* Begins with the places that r says. */
 void interp_learn_init(struct interp_learn *l, const struct interp_runtime *r);

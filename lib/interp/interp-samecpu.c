@@ -16,6 +16,7 @@
 /* At first, */
 #define FIRST_N 200u
 #define FIRST_NS 40000000u
+#define FIRST_ALL_N (5u * FIRST_N)
 /* and then at most one part of the time. */
 #define PART 512u
 
@@ -50,12 +51,18 @@ static void charge(struct interp_samecpu *c)
 	c->n++;
 	c->spent_ns += ns;
 	c->free_ns = now_ns + ns * PART;
+	if (!c->all)
+		return;
+	c->all->n++;
+	c->all->free_ns = c->free_ns;
 }
 
 bool interp_samecpu_enter(struct interp_samecpu *c, uint32_t tid)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	if ((c->n >= FIRST_N || c->spent_ns >= FIRST_NS) && now_ns < c->free_ns)
+		return false;
+	if (c->all && c->all->n >= FIRST_ALL_N && now_ns < c->all->free_ns)
 		return false;
 	c->began_ns = now_ns;
 	if (move_to(c, tid))

@@ -4,14 +4,22 @@
 /*
  * Moves the calling thread to the CPU of a thread that runs, which has to wait there meanwhile: its
  * memory does not change.  That costs the other thread some ten microseconds, so it is done only
- * some hundred times at first, and then for a small share of the time.
+ * some hundred times at first, and then for a small share of the time: for each process, and for
+ * all that share `all`, which a machine may start again and again.
  */
 
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+struct interp_samecpu_all {
+	/* Private. */
+	uint64_t free_ns;
+	uint32_t n;
+};
+
 struct interp_samecpu {
+	struct interp_samecpu_all *all; /* may be set; borrowed */
 	/* Private. */
 	cpu_set_t before;
 	int cpu;

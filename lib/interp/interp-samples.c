@@ -26,7 +26,9 @@
 void interp_samples_init(struct interp_samples *s, struct interp_learn *learn,
 			 struct interp_shared *shared)
 {
-	*s = (struct interp_samples){ .learn = learn, .shared.shared = shared };
+	*s = (struct interp_samples){
+		.learn = learn, .shared.shared = shared, .readings.cpu.all = &learn->samecpu,
+	};
 }
 
 void interp_samples_done(struct interp_samples *s)

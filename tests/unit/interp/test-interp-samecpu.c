@@ -52,6 +52,14 @@ int main(void)
 	for (n = 0; n < 1000; n++)
 		interp_samecpu_enter(&c, UINT32_MAX);
 	tap_ok(!interp_samecpu_enter(&c, (uint32_t)pid), "attempts that fail count as well");
+	struct interp_samecpu_all all = { .n = 0 };
+	for (n = 0; n < 100; n++) {
+		c = (struct interp_samecpu){ .all = &all };
+		for (int i = 0; i < 100; i++)
+			interp_samecpu_enter(&c, UINT32_MAX);
+	}
+	c = (struct interp_samecpu){ .all = &all };
+	tap_ok(!interp_samecpu_enter(&c, (uint32_t)pid), "also those of other processes");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return tap_done();
