@@ -28,6 +28,9 @@
  * anyhow; and opening its uid_map takes as long as reading its memory. */
 #define USERS_NS 1000000000u
 #define TRUSTED_N 8u
+/* A process that was gone is not looked for again for so long: its id is not in use again that
+ * soon, and readers ask for one page after the other. */
+#define GONE_NS 20000000u
 #define STATUS_BYTES 2048u
 
 struct remotemem {
@@ -42,6 +45,7 @@ struct remotemem {
 	/* Those that were found to be ours lately, by id: unwinding reads by thread, and names are
 	 * read by process.  id 0: none. */
 	struct { uint32_t id; uint64_t at_ns; } trusted[TRUSTED_N];
+	struct { uint32_t id; uint64_t at_ns; } gone[TRUSTED_N];   /* likewise */
 	uint32_t checked;              /* the last one of them that was not just another thread */
 	uint64_t checked_ns;
 	/* Of processes that were checked, by id; -1: none.  users_ns: when their uid_map was. */
@@ -212,6 +216,18 @@ static bool is_gone(const struct remotemem *m, uint32_t id)
 	return faccessat(m->proc_fd, path, F_OK, 0) < 0 && errno == ENOENT;
 }
 
+static bool was_gone(const struct remotemem *m, uint32_t id)
+{
+	return m->gone[id % TRUSTED_N].id == id &&
+	       clock_monotonic_ns() - m->gone[id % TRUSTED_N].at_ns < GONE_NS;
+}
+
+static void note_gone(struct remotemem *m, uint32_t id)
+{
+	m->gone[id % TRUSTED_N].id = id;
+	m->gone[id % TRUSTED_N].at_ns = clock_monotonic_ns();
+}
+
 /* May the helper be asked about this process?  0, -ETIMEDOUT or -ESRCH: it is gone. */
 static int may_ask(struct remotemem *m, uint32_t id)
 {
@@ -236,6 +252,8 @@ static long ask_helper(struct remotemem *m, uint32_t id, bool by_file,
 		       const struct memhelper_pieces *p)
 {
 	int r = may_ask(m, id);
+	if (r == -ESRCH)
+		note_gone(m, id);
 	if (r < 0)
 		return r == -ESRCH && by_file ? -ENOENT : r;
 	return note_answer(m, id, memhelper_read(m->helper, id, by_file, p));
@@ -302,8 +320,10 @@ static long read_memory(struct remotemem *m, uint32_t id, bool by_file,
 		return -ENOMEM;
 	if (!m->is_direct) {
 		pthread_mutex_lock(&m->mutex);
-		bool is_ours = is_trusted(m, id);
-		long n = is_ours ? 0 : ask_helper(m, id, by_file, p);
+		bool is_gone_still = was_gone(m, id);
+		bool is_ours = !is_gone_still && is_trusted(m, id);
+		long n = is_gone_still ? (by_file ? -ENOENT : -ESRCH)
+		       : is_ours ? 0 : ask_helper(m, id, by_file, p);
 		pthread_mutex_unlock(&m->mutex);
 		if (!is_ours)
 			return n;
