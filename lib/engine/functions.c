@@ -179,21 +179,21 @@ static enum interp_quality place(struct functions *f, const struct functions_see
 	struct stack_regs_walk walk;
 	struct interp_samples *samples = s->program.samples;
 	const struct interp_runtime *runtime = s->program.runtime;
-	const struct interp_samples_native native = {
+	struct interp_samples_native native = {
 		.walk = &walk, .is_loop = f->is_loop.v, .is_whole = w->is_whole,
 		.bias = s->program.code->bias, .tid = r->tid, .time_ns = r->time_ns,
 		.may_read = f->may_read,
-		.copy = !runtime->frame_pages ? NULL :
-			interp_copies_find(&f->copies, r->cpu, r->tid, r->time_ns),
 	};
 	if (!stack_regs_begin(&walk, &f->rules, &w->user, &p->space, r, w->cut_frame,
 			      w->n_cut_frames))
 		return INTERP_QUALITY_UNKNOWN;
+	if (runtime->frame_pages)
+		native.copy = interp_copies_find(&f->copies, r->cpu, r->tid, r->time_ns, &walk);
 	enum interp_quality q = interp_samples_read(samples, runtime, &native, &f->frames);
 	if (samples->is_copied)
 		f->stats.n_copied++;
 	else if (f->may_read)
-		interp_copies_want(&f->copies, runtime, r->tid);
+		interp_copies_want(&f->copies, runtime, r->tid, &walk);
 	uint32_t native_stack = *stack;
 	if (q != INTERP_QUALITY_UNKNOWN &&
 	    interp_place(&f->cache.tables, s->program.code, f->mode, &f->frames,

@@ -3,7 +3,8 @@
 
 /*
  * Which memory the kernel copies at the samples of a thread: that which was used when the functions
- * of the thread were read, and, as far as there is room, what was used before.
+ * of the thread were read, and, as far as there is room, what was used before.  The copy of a
+ * sample's stack belongs to it as well: CPython 3.11 and 3.12 begin there (struct _PyCFrame).
  */
 
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include "symbolize/runtime/runtime-pages.h"
 
 struct interp_runtime;
+struct stack_regs_walk;
 
 #define INTERP_COPIES_THREADS 64u
 
@@ -31,11 +33,14 @@ struct interp_copies {
 	} thread[INTERP_COPIES_THREADS];
 };
 
-/* The copy at a sample, until the next call; NULL: there is none. */
+/* The copy at a sample, until the next call; NULL: there is none.  The sample has brought a copy of
+ * its stack, too, which is borrowed from w. */
 const struct runtime_copy *interp_copies_find(struct interp_copies *c, uint32_t cpu, uint32_t tid,
-					      uint64_t time_ns);
+					      uint64_t time_ns, const struct stack_regs_walk *w);
 
-/* The functions of the thread were read. */
-void interp_copies_want(struct interp_copies *c, const struct interp_runtime *r, uint32_t tid);
+/* The functions of the thread were read.  What is on its stack comes with its samples, so it is not
+ * wanted; w: the stack of one of them. */
+void interp_copies_want(struct interp_copies *c, const struct interp_runtime *r, uint32_t tid,
+			const struct stack_regs_walk *w);
 
 #endif

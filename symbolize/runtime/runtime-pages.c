@@ -165,8 +165,20 @@ static struct runtime_page *page_at(struct runtime_pages *p, uint64_t at)
 	return page;
 }
 
+static bool read_copied_stack(const struct runtime_copy *c, uint64_t at, uint8_t *buf,
+			      size_t n_bytes)
+{
+	uint64_t off = at - c->stack_at;
+	if (off >= c->n_stack_bytes || n_bytes > c->n_stack_bytes - off)
+		return false;
+	memcpy(buf, c->stack + off, n_bytes);
+	return true;
+}
+
 static bool read_copy(const struct runtime_copy *c, uint64_t at, uint8_t *buf, size_t n_bytes)
 {
+	if (read_copied_stack(c, at, buf, n_bytes))
+		return true;
 	for (size_t done = 0, n; done < n_bytes; done += n) {
 		size_t off = (at + done) % RUNTIME_PART_BYTES;
 		uint32_t i = 0;

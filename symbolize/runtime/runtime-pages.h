@@ -18,13 +18,16 @@ struct runtime_memory;
 
 #define RUNTIME_PAGE_BYTES 4096u
 
-/* Parts of pages as they were at one moment, instead of the program's present memory. */
+/* Parts of pages as they were at one moment, instead of the program's present memory; and a part of
+ * the thread's stack. */
 #define RUNTIME_PART_BYTES 1024u
 #define RUNTIME_COPY_PARTS 16u
 struct runtime_copy {
 	uint32_t n;
 	uint64_t at[RUNTIME_COPY_PARTS];
 	const uint8_t *bytes[RUNTIME_COPY_PARTS];   /* RUNTIME_PART_BYTES each */
+	uint64_t stack_at, n_stack_bytes;
+	const uint8_t *stack;
 	/* Another moment has taken its place when this is not `time_ns` any more. */
 	const uint64_t *stamp;
 	uint64_t time_ns;

@@ -108,10 +108,13 @@ static void test_copy(const struct runtime_memory *from)
 	const uint64_t a = GOMEMORY_HEAP, b = a + RUNTIME_PART_BYTES;
 	const uint64_t c = a + 6 * RUNTIME_PART_BYTES;
 	static uint8_t bytes[3][RUNTIME_PART_BYTES];
+	static const uint8_t stack[24] = "on the stack, 16 bytes";
 	uint64_t stamp = 5, word, at[8];
 	uint8_t two[16];
 	const struct runtime_copy copy = { .n = 3, .at = { a, c, b }, .stamp = &stamp, .time_ns = 5,
-					   .bytes = { bytes[0], bytes[1], bytes[2] } };
+					   .bytes = { bytes[0], bytes[1], bytes[2] },
+					   .stack_at = 0x7000, .n_stack_bytes = sizeof(stack),
+					   .stack = stack };
 	struct runtime_pages p;
 	memset(bytes[0], 'a', sizeof(bytes[0]));
 	memset(bytes[2], 'b', sizeof(bytes[2]));
@@ -130,6 +133,10 @@ static void test_copy(const struct runtime_memory *from)
 	tap_ok(!runtime_pages_read(&p, c - 4, two, 8) &&
 	       !runtime_pages_read(&p, b + 1020, two, 8) && n_reads == 0,
 	       "nothing else can be read");
+	tap_ok(runtime_pages_read(&p, 0x7008, two, 16) && memcmp(two, stack + 8, 16) == 0,
+	       "but a part of the stack");
+	tap_ok(!runtime_pages_read(&p, 0x7009, two, 16) && !runtime_pages_read(&p, 0x6fff, two, 8),
+	       "not what is beyond it");
 	tap_ok(runtime_copy_is_intact(&copy), "it is intact");
 	stamp = 0;
 	tap_ok(!runtime_copy_is_intact(&copy), "until it is overwritten");
