@@ -98,9 +98,10 @@ static bool has_nodes(struct interp_chains *c)
 	return c->node.n || VEC_PUSH(&c->node, ((struct interp_chains_node){ .parent = 0 }));
 }
 
-uint32_t interp_chains_node(struct interp_chains *c, const struct interp_link *link, size_t n)
+uint32_t interp_chains_node(struct interp_chains *c, uint32_t outer,
+			    const struct interp_link *link, size_t n)
 {
-	uint32_t node = has_nodes(c) ? 0 : INTERP_CHAINS_NONE;
+	uint32_t node = has_nodes(c) ? outer : INTERP_CHAINS_NONE;
 	while (n-- > 0 && node != INTERP_CHAINS_NONE)
 		node = add_node(c, node, &link[n]);
 	return node;
@@ -283,7 +284,7 @@ uint32_t interp_chains_compose(struct interp_chains *c, const struct interp_runt
 	switch (interp_calls_find(&c->calls, &frames, base, entry, code, frame - base->at, link,
 				  &n)) {
 	case INTERP_CALLS_ONE:
-		return interp_chains_node(c, link, n);
+		return interp_chains_node(c, 0, link, n);
 	case INTERP_CALLS_SEVERAL:
 		return INTERP_CHAINS_SEVERAL;
 	case INTERP_CALLS_NONE:

@@ -60,9 +60,10 @@ void interp_chains_learn(struct interp_chains *c, const struct interp_runtime *r
 /* Was the function ever seen with its frame there? */
 bool interp_chains_has(const struct interp_chains *c, uint32_t code, uint64_t frame);
 
-/* The node of n callers, innermost first, which is added if necessary; 0: none.
- * INTERP_CHAINS_NONE: no memory. */
-uint32_t interp_chains_node(struct interp_chains *c, const struct interp_link *link, size_t n);
+/* The node of n callers, innermost first, which is added if necessary; 0: none.  outer: the node of
+ * the callers of the last one.  INTERP_CHAINS_NONE: no memory. */
+uint32_t interp_chains_node(struct interp_chains *c, uint32_t outer,
+			    const struct interp_link *link, size_t n);
 
 /* The same, of functions whose offsets are lines; 0: unknown. */
 uint32_t interp_chains_node_with_lines(struct interp_chains *c, const struct interp_link *link,

@@ -26,13 +26,13 @@ static bool add_callers(const struct interp_samples *s, const struct interp_runt
 			const struct interp_samples_part *p, struct interp_frames *ret)
 {
 	bool is_read = p->is_read && p->quality == INTERP_QUALITY_EXACT;
-	size_t k = 1;
+	size_t k = 0;
 	for (uint32_t node = p->node; node; k++) {
 		struct interp_chains_caller c = interp_chains_caller(&s->chains, node);
-		bool has_link = is_read && k < p->n;
+		bool has_link = is_read && k < p->n_callers;
 		uint32_t off = c.off;
 		if (!c.has_off && has_link)
-			off = s->chain->link.v[p->first + k].off;
+			off = s->chain->link.v[p->caller + k].off;
 		if (!add_frame(ret, r->frame(r->ctx, c.code, off, c.has_off || has_link)))
 			return false;
 		node = c.next;
@@ -61,7 +61,7 @@ static bool add_outer(struct interp_samples *s, const struct interp_runtime *r,
 {
 	const struct interp_samples_part *last = &s->part.v[s->part.n - 1];
 	const struct interp_chain *c = s->chain;
-	size_t at = last->first + last->n, end;
+	size_t at = last->caller + last->n_callers, end;
 	if (!last->is_read || last->quality != INTERP_QUALITY_EXACT)
 		return true;
 	for (; at < c->link.n && interp_samples_end(c, at, &end); at = end) {

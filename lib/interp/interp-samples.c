@@ -53,20 +53,7 @@ void interp_samples_renew(struct interp_samples *s, const struct interp_runtime 
 	interp_readings_renew(&s->readings);
 }
 
-/* ---- callers ---------------------------------------------------------------------------- */
-
-/* Finds a frame in a chain that was read, from *at on.  A function whose frame is missing has
- * returned: its memory may still look like a frame, but not that of its callers. */
-static bool find_frame(const struct interp_chain *c, uint64_t frame, size_t *at)
-{
-	for (size_t i = *at; i < c->link.n; i++) {
-		if (c->link.v[i].at != frame)
-			continue;
-		*at = i;
-		return true;
-	}
-	return false;
-}
+/* ---- innermost functions -------------------------------------------------------------------------- */
 
 /* What the sample itself says.  is_again: an earlier one. */
 static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
@@ -83,7 +70,7 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 		size_t at = 0;
 		if (!activations_value(of, a, s->learn->frame, &p.frame))
 			p.frame = 0;
-		bool is_there = p.frame && find_frame(s->chain, p.frame, &at);
+		bool is_there = p.frame && interp_samples_find(s->chain, p.frame, &at);
 		uint32_t hint = is_there ? s->chain->link.v[at].code : INTERP_NO_CODE;
 		p.code = is_again ?
 			interp_learn_known(s->learn, &from, a, p.frame, &p.off) :
@@ -102,79 +89,6 @@ static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
 	return true;
 }
 
-/* Does the chain go on, after index `end`, as the native stack does? */
-static bool leads_on(const struct interp_samples *s, const struct interp_runtime *r, size_t i,
-		     size_t end, bool is_whole)
-{
-	const struct interp_chain *c = s->chain;
-	if (i + 1 < s->part.n) {
-		const struct interp_samples_part *outer = &s->part.v[i + 1];
-		return end < c->link.n &&
-		       (!outer->frame || c->link.v[end].at == outer->frame) &&
-		       (outer->code == INTERP_NO_CODE ||
-			r->is_shared(r->ctx, outer->code, c->link.v[end].code));
-	}
-	return !is_whole || (end == c->link.n && c->is_whole);
-}
-
-/* The callers of part i, whose innermost function is at index `at` of the chain.  Returns the index
- * of the next activation, or `at` if they do not fit.  Without an instruction, the function is what
- * was read early. */
-static size_t take_part(struct interp_samples *s, const struct interp_runtime *r, size_t i,
-			size_t at, bool is_whole, bool is_early)
-{
-	struct interp_samples_part *p = &s->part.v[i];
-	const struct interp_link *inner = &s->chain->link.v[at];
-	size_t end;
-	if (p->code == INTERP_NO_CODE ? !is_early : !r->is_shared(r->ctx, p->code, inner->code))
-		return at;
-	p->off = p->code == INTERP_NO_CODE ? inner->off : p->off;
-	p->code = inner->code;
-	if (!interp_samples_end(s->chain, at, &end) || !leads_on(s, r, i, end, is_whole))
-		return at;
-	p->is_read = true;
-	p->first = at;
-	p->n = end - at;
-	return end;
-}
-
-/* Has an activation further out the same instruction? */
-static bool has_outer(const struct interp_samples *s, const struct interp_samples_part *p)
-{
-	for (size_t i = 1; i < s->part.n; i++)
-		if (s->part.v[i].code == p->code && s->part.v[i].off == p->off)
-			return true;
-	return false;
-}
-
-/* Functions with the same instructions differ in their frames.  The innermost activation may have
- * just begun, with its frame, but still the instruction of one further out: then its function is
- * not known. */
-static void tell_apart(const struct interp_samples *s, const struct interp_runtime *r,
-		       struct interp_samples_part *p)
-{
-	uint32_t code = r->code_of_frame(r->ctx, p->frame);
-	bool is_innermost = p == s->part.v;
-	if (code != INTERP_NO_CODE && r->is_shared(r->ctx, p->code, code))
-		p->code = code;
-	else if (is_innermost && (code != INTERP_NO_CODE || has_outer(s, p)))
-		p->code = INTERP_NO_CODE;
-}
-
-static void read_callers(struct interp_samples *s, const struct interp_runtime *r, bool is_whole,
-			 bool is_early)
-{
-	size_t at = 0;
-	for (size_t i = 0; i < s->part.n; i++) {
-		struct interp_samples_part *p = &s->part.v[i];
-		if (r->has_single_frames && p->frame && p->code != INTERP_NO_CODE)
-			tell_apart(s, r, p);
-		bool is_next = i > 0 && s->part.v[i - 1].is_read && at < s->chain->link.n;
-		if (p->frame ? find_frame(s->chain, p->frame, &at) : is_next)
-			at = take_part(s, r, i, at, is_whole, is_early);
-	}
-}
-
 static bool list_heads(struct interp_samples *s)
 {
 	s->head.n = 0;
@@ -185,8 +99,6 @@ static bool list_heads(struct interp_samples *s)
 	}
 	return true;
 }
-
-/* ---- decisions -------------------------------------------------------------------------- */
 
 /* What other processes have taught of a part's callers. */
 static uint32_t recall_shared(struct interp_samples *s, const struct interp_runtime *r,
@@ -234,10 +146,12 @@ static bool is_alone(struct interp_samples *s, const struct interp_runtime *r, s
 static void learn_entry(struct interp_samples *s, const struct interp_runtime *r,
 			const struct interp_samples_part *p)
 {
-	uint32_t n_bytes;
+	uint32_t n_bytes, first = p->code;
 	enum interp_frames_where w = INTERP_FRAMES_UNKNOWN;
+	if (p->n_callers)
+		first = s->chain->link.v[p->caller + p->n_callers - 1].code;
 	if (r->frames_where && p->caller_pc)
-		w = r->frames_where(r->ctx, s->chain->link.v[p->first + p->n - 1].code, &n_bytes);
+		w = r->frames_where(r->ctx, first, &n_bytes);
 	if (w != INTERP_FRAMES_UNKNOWN)
 		interp_entries_learn(&s->learn->entries, p->caller_pc, w != INTERP_FRAMES_STACKED);
 }
@@ -258,7 +172,8 @@ static enum interp_quality believe(struct interp_samples *s, const struct interp
 	if (p->is_read)
 		learn_entry(s, r, p);
 	if (p->is_read)
-		read = interp_chains_node(&s->chains, &s->chain->link.v[p->first + 1], p->n - 1);
+		read = interp_chains_node(&s->chains, 0, &s->chain->link.v[p->caller],
+					  p->n_callers);
 	if (p->frame)
 		known = recall(s, r, &base, p, is_late);
 	if (!i && p->frame && known == INTERP_CHAINS_NONE && s->chain != &s->unread) {
@@ -352,7 +267,7 @@ static enum interp_quality read_sample(struct interp_samples *s, const struct in
 	if (!list_parts(s, r, &s->activations, false))
 		return INTERP_QUALITY_UNKNOWN;
 	bool is_early = lag_ns < EARLY_NS;
-	read_callers(s, r, n->is_whole, is_early);
+	interp_samples_callers(s, r, n->is_whole, is_early);
 	return decide(s, r, is_early, lag_ns > LATE_NS) ?
 		interp_samples_frames(s, r, n->is_whole, ret) : INTERP_QUALITY_UNKNOWN;
 }
@@ -441,7 +356,7 @@ enum interp_quality interp_samples_again(struct interp_samples *s, const struct 
 	s->root = k->root;
 	if (k->head.n ? !list_heads_again(s, k) : !list_parts(s, r, &k->activations, true))
 		return INTERP_QUALITY_UNKNOWN;
-	read_callers(s, r, true, false);
+	interp_samples_callers(s, r, true, false);
 	return decide(s, r, false, true) ? interp_samples_frames(s, r, true, ret)
 					 : INTERP_QUALITY_UNKNOWN;
 }

@@ -53,8 +53,10 @@ int main(void)
 	       "another function has called the activation");
 	outer_code = 9;
 	const struct interp_link same[] = { { 0x200, 2, 22 }, { 0x100, 1, 10 } };
-	tap_int(interp_chains_node(&chains, same, 2), node, "the same functions are one node");
-	tap_int(interp_chains_node(&chains, same, 0), 0, "no callers");
+	tap_int(interp_chains_node(&chains, 0, same, 2), node, "the same functions are one node");
+	tap_int(interp_chains_node(&chains, inner.next, same, 1), node,
+		"likewise on the node of the others");
+	tap_int(interp_chains_node(&chains, 0, same, 0), 0, "no callers");
 	tap_int(believed(9, OUTER, 0), 0, "the outermost function has none");
 	tap_ok(believed(2, 0x200, OUTER) == inner.next, "callers have callers, too");
 	tap_ok(believed(3, 0x300, 0) == INTERP_CHAINS_NONE &&
