@@ -1,6 +1,7 @@
 /*
  * A function's frame has its bytecode in the copy of the stack.  An outer frame that the copy does
- * not reach was joined from the thread's previous stack (stack-user.c), so it is what it was then.
+ * not reach was joined from the thread's previous stack (stack-user-walk.c), so it is what it was
+ * then.
  */
 
 #include "stack/stack-bytecode.h"
