@@ -53,7 +53,7 @@ void interp_samples_renew(struct interp_samples *s, const struct interp_runtime 
 	interp_readings_renew(&s->readings);
 }
 
-/* ---- innermost functions -------------------------------------------------------------------------- */
+/* ---- innermost functions ---------------------------------------------------------------- */
 
 /* What the sample itself says.  is_again: an earlier one. */
 static bool list_parts(struct interp_samples *s, const struct interp_runtime *r,
