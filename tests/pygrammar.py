@@ -24,15 +24,21 @@ MAIN = {"py": "<module>", "php": "{main}", "rb": "<main>"}
 CALLS = ["a", "b", "c", "leaf"]
 
 
-def is_possible(functions, driver):
-    """Outermost first: a beginning of the one path that leads to the last one."""
-    if functions[-1] in driver:
-        return functions == driver[:len(functions)]
-    kind, _, family = functions[-1].rpartition("_")
+def path_to(function, driver):
+    """The one path that leads to a function, outermost first.  None: there is none."""
+    if function in driver:
+        return driver[:driver.index(function) + 1]
+    kind, _, family = function.rpartition("_")
     if kind not in CALLS:
-        return False
+        return None
     path = driver + [x + "_" + family for x in CALLS]
-    return functions == path[:driver.index("run") + 2 + CALLS.index(kind)]
+    return path[:len(driver) + 1 + CALLS.index(kind)]
+
+
+def is_end_of_path(functions, driver):
+    """Are they the last ones, but not all, of the path to the innermost one?"""
+    path = path_to(functions[-1], driver)
+    return path and len(functions) < len(path) and path[-len(functions):] == functions
 
 
 def is_of_python(function):
@@ -62,9 +68,12 @@ def main(language, path, expressions):
         if not functions or is_starting or (others and set(functions) == {UNKNOWN}):
             kind = "native"
         elif functions[0] == UNKNOWN:
-            kind = "innermost" if len(functions) == 2 else "wrong"
+            is_single = len(functions) == 2
+            is_end = is_single or is_end_of_path(functions[1:], driver)
+            kind = "innermost" if is_end else "wrong"
         else:
-            kind = "complete" if is_possible(functions, driver) else "wrong"
+            is_whole = functions == path_to(functions[-1], driver)
+            kind = "complete" if is_whole else "wrong"
         count[kind] += values[0]
         if kind == "wrong":
             bad[";".join(functions)] += values[0]
