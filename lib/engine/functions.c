@@ -190,9 +190,8 @@ static enum interp_quality place(struct functions *f, const struct functions_see
 	if (runtime->frame_pages)
 		native.copy = interp_copies_find(&f->copies, r->cpu, r->tid, r->time_ns, &walk);
 	enum interp_quality q = interp_samples_read(samples, runtime, &native, &f->frames);
-	if (samples->is_copied)
-		f->stats.n_copied++;
-	else if (f->may_read)
+	f->stats.n_copied += samples->is_copied;
+	if (f->may_read && (!samples->is_copied || samples->is_cut))
 		interp_copies_want(&f->copies, runtime, r->tid, &walk);
 	uint32_t native_stack = *stack;
 	if (q != INTERP_QUALITY_UNKNOWN &&
@@ -252,12 +251,12 @@ static uint32_t with_quality(struct functions *f, enum functions_lock lock,
 	return *set;
 }
 
-/* Where a copy did not help, a later reading would not, either. */
+/* Where a whole copy did not help, a later reading would not, either. */
 static void note(struct functions *f, const struct record *r, enum interp_quality q,
-		 bool is_copied, uint64_t begin_ns)
+		 bool is_copied, bool is_cut, uint64_t begin_ns)
 {
 	uint64_t end_ns = clock_monotonic_ns();
-	bool is_unsure = !is_copied &&
+	bool is_unsure = (!is_copied || is_cut) &&
 			 (q == INTERP_QUALITY_INNERMOST || q == INTERP_QUALITY_UNKNOWN);
 	f->stats.n[q]++;
 	f->stats.lag_ns += is_copied ? 0 : end_ns - r->time_ns;
@@ -292,7 +291,8 @@ bool functions_place(struct functions *f, struct stack_walk *w, struct procs_pro
 	if (n > 0 && f->free_ns < begin_ns + ADVANCE_NS)
 		q = place(f, s, w, p, r, stack, *labels);
 	bool is_copied = f->stats.n_copied != n_copied;
+	bool is_cut = is_copied && s->program.samples->is_cut;
 	*labels = with_quality(f, lock, q);
-	note(f, r, q, is_copied, begin_ns);
+	note(f, r, q, is_copied, is_cut, begin_ns);
 	return q != INTERP_QUALITY_UNKNOWN;
 }

@@ -1,5 +1,5 @@
 /* A reading that ends elsewhere than at the first function of the thread has met memory that was
- * changed meanwhile: nothing of it is used. */
+ * changed meanwhile: nothing of it is used.  A copy cannot change, so what it has is right. */
 
 #include "interp/interp-readings.h"
 
@@ -31,6 +31,14 @@ static bool read_chain(const struct interp_runtime *r, uint32_t tid, struct inte
 	uint64_t at;
 	ret->link.n = ret->ends.n = 0;
 	return r->innermost(r->ctx, tid, &at) && at && r->chain(r->ctx, at, ret) && ret->is_whole;
+}
+
+/* The functions that a copy has, from the innermost one on. */
+static bool read_copy(const struct interp_runtime *r, uint32_t tid, struct interp_chain *ret)
+{
+	uint64_t at;
+	ret->link.n = ret->ends.n = 0;
+	return r->innermost(r->ctx, tid, &at) && at && r->chain(r->ctx, at, ret) && ret->link.n;
 }
 
 /* Removes the innermost n functions. */
@@ -139,11 +147,11 @@ const struct interp_reading *interp_readings_copied(struct interp_readings *s,
 	runtime_pages_use_copy(r->frame_pages, copy);
 	t->tid = tid;
 	t->has_innermost = t->is_new = true;
-	if (!read_chain(r, tid, &t->chain) || !runtime_copy_is_intact(copy)) {
+	if (!read_copy(r, tid, &t->chain) || !runtime_copy_is_intact(copy)) {
 		runtime_pages_use_copy(r->frame_pages, NULL);
 		return NULL;
 	}
-	if (is_learned)
+	if (is_learned && t->chain.is_whole)
 		learn(chains, r, &t->chain);
 	return t;
 }

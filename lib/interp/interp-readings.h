@@ -46,8 +46,9 @@ const struct interp_reading *interp_readings_of(struct interp_readings *s,
 						struct interp_chains *chains, uint32_t tid,
 						unsigned int n_tries);
 
-/* The same from a copy that was made at the sample.  is_learned: they are learned.  NULL: it does
- * not have all of them, or is overwritten. */
+/* The same from a copy that was made at the sample, which stays in use if the answer is not NULL.
+ * The copy may not have all of them: then the chain is not whole.  is_learned: whole ones are
+ * learned.  NULL: it has none, or is overwritten. */
 const struct interp_reading *interp_readings_copied(struct interp_readings *s,
 						    const struct interp_runtime *r,
 						    struct interp_chains *chains, uint32_t tid,

@@ -25,7 +25,7 @@ static bool add_frame(struct interp_frames *f, uint32_t frame)
 static bool add_callers(const struct interp_samples *s, const struct interp_runtime *r,
 			const struct interp_samples_part *p, struct interp_frames *ret)
 {
-	bool is_read = p->is_read && p->quality == INTERP_QUALITY_EXACT;
+	bool is_read = p->is_cut || (p->is_read && p->quality == INTERP_QUALITY_EXACT);
 	size_t k = 0;
 	for (uint32_t node = p->node; node; k++) {
 		struct interp_chains_caller c = interp_chains_caller(&s->chains, node);
@@ -40,6 +40,18 @@ static bool add_callers(const struct interp_samples *s, const struct interp_runt
 	return true;
 }
 
+/* The callers that were read, and that those further out are unknown. */
+static bool add_some(const struct interp_samples *s, const struct interp_runtime *r,
+		     const struct interp_samples_part *p, struct interp_frames *ret)
+{
+	for (size_t k = 0; p->is_cut && k < p->n_callers; k++) {
+		const struct interp_link *l = &s->chain->link.v[p->caller + k];
+		if (!add_frame(ret, r->frame(r->ctx, l->code, l->off, true)))
+			return false;
+	}
+	return add_frame(ret, r->unknown(r->ctx));
+}
+
 static bool add_part(const struct interp_samples *s, const struct interp_runtime *r, size_t i,
 		     struct interp_frames *ret)
 {
@@ -49,8 +61,7 @@ static bool add_part(const struct interp_samples *s, const struct interp_runtime
 		return false;
 	if (r->has_single_frames && p->code != INTERP_NO_CODE)
 		return VEC_PUSH(&ret->ends, (uint32_t)ret->frames.n);
-	if (p->node == INTERP_CHAINS_NONE ? !add_frame(ret, r->unknown(r->ctx))
-					  : !add_callers(s, r, p, ret))
+	if (p->node == INTERP_CHAINS_NONE ? !add_some(s, r, p, ret) : !add_callers(s, r, p, ret))
 		return false;
 	return VEC_PUSH(&ret->ends, (uint32_t)ret->frames.n);
 }

@@ -12,7 +12,8 @@ struct interp_samples_part {
 	uint64_t caller_pc;             /* 0: unknown */
 	bool was_known;                 /* node, in a sample that was kept */
 	bool is_read;                   /* its callers lead to the next activation */
-	size_t caller, n_callers;       /* if so: in the chain */
+	bool is_cut;                    /* a copy ends before that; not with is_read */
+	size_t caller, n_callers;       /* with either: in the chain */
 	uint32_t node;                  /* of its callers; INTERP_CHAINS_NONE: unknown */
 	enum interp_quality quality;
 };

@@ -156,6 +156,31 @@ static void learn_entry(struct interp_samples *s, const struct interp_runtime *r
 		interp_entries_learn(&s->learn->entries, p->caller_pc, w != INTERP_FRAMES_STACKED);
 }
 
+/* A copy has some of the callers; what is known of the last one of them follows. */
+static enum interp_quality believe_cut(struct interp_samples *s, const struct interp_runtime *r,
+				       size_t i, const struct interp_base *base)
+{
+	struct interp_samples_part *p = &s->part.v[i], last = *p;
+	const struct interp_link *caller = s->chain->link.v + p->caller;
+	enum interp_quality q = INTERP_QUALITY_REMEMBERED;
+	if (p->n_callers) {
+		last.code = caller[p->n_callers - 1].code;
+		last.frame = caller[p->n_callers - 1].at;
+	}
+	enum interp_entry entry = interp_entries_find(&s->learn->entries, p->caller_pc);
+	uint32_t outer = INTERP_CHAINS_NONE;
+	if (last.frame && interp_base_is_alone(r, base, entry, last.code, last.frame)) {
+		outer = 0;
+		q = INTERP_QUALITY_EXACT;
+	} else if (last.frame) {
+		outer = recall(s, r, base, &last, false);
+	}
+	p->node = outer;
+	if (outer != INTERP_CHAINS_NONE)
+		p->node = interp_chains_node(&s->chains, outer, caller, p->n_callers);
+	return p->node != INTERP_CHAINS_NONE ? q : INTERP_QUALITY_INNERMOST;
+}
+
 static enum interp_quality believe(struct interp_samples *s, const struct interp_runtime *r,
 				   size_t i, bool is_early, bool is_late)
 {
@@ -165,7 +190,9 @@ static enum interp_quality believe(struct interp_samples *s, const struct interp
 	uint32_t read = INTERP_CHAINS_NONE, known = INTERP_CHAINS_NONE;
 	if (p->was_known)
 		return INTERP_QUALITY_REMEMBERED;
-	if (p->frame && is_alone(s, r, i, &base)) {
+	if (p->is_cut)
+		return believe_cut(s, r, i, &base);
+	if (p->frame && !(s->is_copied && p->is_read) && is_alone(s, r, i, &base)) {
 		p->node = 0;
 		return INTERP_QUALITY_EXACT;
 	}
@@ -174,6 +201,10 @@ static enum interp_quality believe(struct interp_samples *s, const struct interp
 	if (p->is_read)
 		read = interp_chains_node(&s->chains, 0, &s->chain->link.v[p->caller],
 					  p->n_callers);
+	if (s->is_copied && read != INTERP_CHAINS_NONE) {
+		p->node = read;
+		return INTERP_QUALITY_EXACT;
+	}
 	if (p->frame)
 		known = recall(s, r, &base, p, is_late);
 	if (!i && p->frame && known == INTERP_CHAINS_NONE && s->chain != &s->unread) {
@@ -231,6 +262,24 @@ static uint64_t root_of(struct interp_samples *s, const struct interp_runtime *r
 	return s->roots[slot].tid == tid ? s->roots[slot].at : 0;
 }
 
+static const struct interp_reading *read_now(struct interp_samples *s,
+					     const struct interp_runtime *r, uint32_t tid)
+{
+	return interp_readings_of(&s->readings, r, &s->chains, tid,
+				  interp_learn_is_done(s->learn) ? TRIES_DONE : TRIES);
+}
+
+/* What a copy does not have is learned from the thread's memory, and is copied from now on. */
+static void fill_gaps(struct interp_samples *s, const struct interp_runtime *r,
+		      const struct interp_samples_native *n)
+{
+	runtime_pages_use_copy(r->frame_pages, NULL);
+	const struct interp_reading *now = read_now(s, r, n->tid);
+	if (now->is_new)
+		interp_shared_add(&s->shared, r, &now->chain, &s->chains.calls);
+	runtime_pages_use_copy(r->frame_pages, n->copy);
+}
+
 /* Reads what the thread executes now, or what it executed at the sample.  True: its innermost
  * function is known. */
 static bool read_thread(struct interp_samples *s, const struct interp_runtime *r,
@@ -241,14 +290,16 @@ static bool read_thread(struct interp_samples *s, const struct interp_runtime *r
 		read = interp_readings_copied(&s->readings, r, &s->chains, n->tid, n->copy,
 					      n->may_read);
 	s->is_copied = read != NULL;
+	s->is_cut = read && !read->chain.is_whole;
 	if (!read && r->frame_pages)
 		runtime_pages_use_copy(r->frame_pages, NULL);
 	if (!read && n->may_read)
-		read = interp_readings_of(&s->readings, r, &s->chains, n->tid,
-					  interp_learn_is_done(s->learn) ? TRIES_DONE : TRIES);
+		read = read_now(s, r, n->tid);
 	s->chain = read ? &read->chain : &s->unread;
 	s->root = root_of(s, r, n->tid);
-	if (read && read->is_new)
+	if (s->is_cut && n->may_read)
+		fill_gaps(s, r, n);
+	if (read && read->is_new && !s->is_cut)
 		interp_shared_add(&s->shared, r, s->chain, &s->chains.calls);
 	return read && read->has_innermost;
 }
@@ -353,6 +404,7 @@ enum interp_quality interp_samples_again(struct interp_samples *s, const struct 
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = true;
 	s->chain = &s->unread;
+	s->is_copied = s->is_cut = false;
 	s->root = k->root;
 	if (k->head.n ? !list_heads_again(s, k) : !list_parts(s, r, &k->activations, true))
 		return INTERP_QUALITY_UNKNOWN;

@@ -67,3 +67,10 @@ void interp_traces_below(struct interp_calls *c, const struct interp_runtime *r,
 		if (!find_trace(r, inner.caller, &outer) || !learn_call(c, r, &outer, &inner))
 			return;
 }
+
+bool interp_traces_has(const struct interp_runtime *r, uint32_t code, uint64_t frame,
+		       uint64_t caller)
+{
+	struct trace t;
+	return r->trace && find_trace(r, frame, &t) && t.code == code && t.caller == caller;
+}

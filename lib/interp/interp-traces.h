@@ -10,6 +10,7 @@
  * name.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct interp_base;
@@ -25,5 +26,9 @@ void interp_traces_above(struct interp_calls *c, const struct interp_runtime *r,
  * on; or that native code has, if the frame begins at `base`. */
 void interp_traces_below(struct interp_calls *c, const struct interp_runtime *r,
 			 const struct interp_base *base, uint32_t code, uint64_t frame);
+
+/* Has a function its frame at that address, which was called by the one with that frame? */
+bool interp_traces_has(const struct interp_runtime *r, uint32_t code, uint64_t frame,
+		       uint64_t caller);
 
 #endif

@@ -4,15 +4,20 @@
 #include "source/record.h"
 #include "stack/stack-user.h"
 #include "symbolize/arch/arch.h"
+#include "symbolize/runtime/runtime-pages.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static struct runtime_pages pages;      /* none of them is read */
 
 /* The frames of the thread now, outermost first: functions. */
 static uint32_t now[8];
 static size_t n_now;
 bool interptable_is_moving, interptable_is_calling, interptable_is_large;
 bool interptable_is_unread;
+bool interptable_is_copied, interptable_is_stacked;
+size_t interptable_n_missing;
 uint32_t interptable_n_replaced;
 uint64_t interptable_bias;
 
@@ -62,13 +67,14 @@ static uint32_t line(void *ctx, uint32_t code, uint32_t off)
 
 static bool chain(void *ctx, uint64_t at, struct interp_chain *ret)
 {
+	size_t n_missing = pages.copy ? interptable_n_missing : 0;
 	ret->link.n = ret->ends.n = 0;
-	ret->is_whole = true;
-	for (size_t i = n_now; i-- > 0;)
+	ret->is_whole = !n_missing;
+	for (size_t i = n_now; i-- > n_missing;)
 		if (FRAME(i) <= at &&
 		    !VEC_PUSH(&ret->link, ((struct interp_link){ FRAME(i), now[i], 8 })))
 			abort();
-	return VEC_PUSH(&ret->ends, (uint32_t)ret->link.n);
+	return n_missing || VEC_PUSH(&ret->ends, (uint32_t)ret->link.n);
 }
 
 static bool innermost(void *ctx, uint32_t tid, uint64_t *ret)
@@ -88,6 +94,12 @@ static uint32_t unknown(void *ctx)
 	return 99;
 }
 
+static enum interp_frames_where frames_where(void *ctx, uint32_t code, uint32_t *ret_bytes)
+{
+	*ret_bytes = FRAME(1) - FRAME(0);
+	return interptable_is_stacked ? INTERP_FRAMES_STACKED : INTERP_FRAMES_UNKNOWN;
+}
+
 static uint32_t n_replaced(void *ctx)
 {
 	return interptable_n_replaced;
@@ -99,6 +111,7 @@ struct interp_runtime interptable = {
 	.renew = renew, .forget = forget, .use_second = use_second, .code_of = code_of,
 	.code_of_frame = code_of_frame,
 	.is_shared = is_shared, .line = line, .chain = chain,
+	.frames_where = frames_where, .frame_pages = &pages,
 	.innermost = innermost, .frame = frame, .unknown = unknown, .n_replaced = n_replaced,
 };
 
@@ -147,7 +160,10 @@ enum interp_quality interptable_sample(struct interp_samples *s, struct interp_f
 	walk.regs.r[R13] = FRAME(0);
 	walk.regs.r[RBP] = n_now ? FRAME(n_now - 1) : 0;
 	walk.regs.valid = 0x1ffff;
+	static const uint64_t stamp = 1;
+	const struct runtime_copy copy = { .stamp = &stamp, .time_ns = stamp };
 	const struct interp_samples_native n = {
+		.copy = interptable_is_copied ? &copy : NULL,
 		.walk = &walk, .is_loop = is_loop, .is_whole = true, .tid = 5,
 		.bias = interptable_bias,
 		.may_read = !interptable_is_unread, .time_ns = clock_monotonic_ns() - age_ns,

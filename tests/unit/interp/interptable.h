@@ -19,6 +19,9 @@ extern bool interptable_is_moving;      /* while it is read */
 extern bool interptable_is_calling;     /* the instruction is in a slot only */
 extern bool interptable_is_large;       /* no function was met before */
 extern bool interptable_is_unread;      /* memory may not be read */
+extern bool interptable_is_stacked;     /* it is known where frames are */
+extern bool interptable_is_copied;      /* a sample comes with a copy of memory, */
+extern size_t interptable_n_missing;    /* which does not have that many outermost frames */
 extern uint32_t interptable_n_replaced;
 extern uint64_t interptable_bias;       /* of its file, in the process */
 

@@ -164,6 +164,54 @@ static void share(void)
 	interptable_end(&first);
 }
 
+/* Copies of the sample's own moment. */
+static void use_copies(void)
+{
+	struct interp_samples s;
+	interptable_begin(&s);
+	interptable_is_stacked = true;
+	interptable_learn(&s, &frames);
+	interptable_execute("0126");
+	tap_int(interptable_sample(&s, &frames, 7, 10, 3, LATE), INTERP_QUALITY_INNERMOST,
+		"without a copy, a late reading of another function");
+	interptable_is_copied = true;
+	interptable_execute("0173");
+	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_EXACT,
+		"a copy is right, however late it is read");
+	tap_str(text(), "0 1 7 3 ", "not the remembered ones");
+	interptable_n_missing = 1;
+	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_REMEMBERED,
+		"it lacks the outermost function");
+	tap_str(text(), "0 1 7 3 ", "which is remembered");
+	interptable_is_unread = true;
+	interptable_n_missing = 2;
+	interptable_execute("0667");
+	tap_int(interptable_sample(&s, &frames, 7, 10, 3, LATE), INTERP_QUALITY_INNERMOST,
+		"it lacks functions that are unknown");
+	tap_str(text(), "99 6 7 ", "the others are there");
+	interptable_is_unread = false;
+	tap_int(interptable_sample(&s, &frames, 7, 10, 3, LATE), INTERP_QUALITY_REMEMBERED,
+		"as soon as memory is read, they are known");
+	tap_str(text(), "0 6 6 7 ", "all of them");
+	interptable_n_missing = 0;
+	interptable_execute("057");
+	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_EXACT,
+		"a function that is being called, whose frame is not listed yet");
+	tap_str(text(), "0 5 7 3 ", "its caller is the first one that is");
+	interptable_execute("0573");
+	tap_int(interptable_sample(&s, &frames, 7, 10, 3, LATE), INTERP_QUALITY_EXACT,
+		"one that has its frame, but the instruction of its caller");
+	tap_str(text(), "0 5 7 3 ", "is what its frame says");
+	interptable_n_missing = 2;
+	interptable_execute("015");
+	tap_int(interptable_sample(&s, &frames, 5, 10, 3, LATE), INTERP_QUALITY_REMEMBERED,
+		"a call of which a copy has only the caller");
+	tap_str(text(), "0 1 5 5 ", "the others are remembered");
+	interptable_n_missing = 0;
+	interptable_is_copied = interptable_is_stacked = false;
+	interptable_end(&s);
+}
+
 int main(void)
 {
 	struct interp_kept kept;
@@ -224,6 +272,7 @@ int main(void)
 	learn_call();
 	learn_call_large();
 	share();
+	use_copies();
 	interp_frames_done(&frames);
 	return tap_done();
 }

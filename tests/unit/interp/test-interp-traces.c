@@ -104,6 +104,12 @@ int main(void)
 	interp_traces_below(&calls, &runtime, &base, 4, BASE + 60);
 	tap_ok(!interp_calls_has_first(&calls, &base, 1), "frames that lead back to themselves");
 	forget();
+	tap_ok(interp_traces_has(&runtime, 1, BASE, 0) &&
+	       interp_traces_has(&runtime, 2, BASE + 10, BASE + 30),
+	       "who has called a function last");
+	tap_ok(!interp_traces_has(&runtime, 2, BASE, 0) &&
+	       !interp_traces_has(&runtime, 1, BASE, 8) &&
+	       !interp_traces_has(&other, 1, BASE, 0), "not another one, nor without frames");
 	interp_traces_above(&calls, &other, 1, BASE);
 	interp_traces_below(&calls, &other, &base, 3, BASE + 30);
 	tap_ok(!calls.v.n, "where frames do not follow each other, nothing is learned");
