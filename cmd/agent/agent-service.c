@@ -161,6 +161,6 @@ void service_find(const char *cgroup, const char *exe, const char *process_name,
 uint64_t service_hash(const char *cgroup, const char *exe, const char *build_id)
 {
 	uint64_t h = hash_bytes_fixed(cgroup, strlen(cgroup));
-	h = hash_pair(h, hash_bytes_fixed(exe, strlen(exe)));
-	return hash_pair(h, hash_bytes_fixed(build_id, strlen(build_id)));
+	h = hash_pair_fixed(h, hash_bytes_fixed(exe, strlen(exe)));
+	return hash_pair_fixed(h, hash_bytes_fixed(build_id, strlen(build_id)));
 }

@@ -30,8 +30,8 @@ static void make_id(const struct push_item *item, uint8_t id[OTLP_ID_BYTES])
 	spool_name_text(&item->name, "", name);
 	uint64_t half[2] = { hash_bytes_fixed(name, strlen(name)) };
 	if (host)
-		half[0] = hash_pair(half[0], hash_bytes_fixed(host, strlen(host)));
-	half[1] = hash_pair(half[0], item->name.start_ns ^ item->name.sequence);
+		half[0] = hash_pair_fixed(half[0], hash_bytes_fixed(host, strlen(host)));
+	half[1] = hash_pair_fixed(half[0], item->name.start_ns ^ item->name.sequence);
 	memcpy(id, half, OTLP_ID_BYTES);
 }
 

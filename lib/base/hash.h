@@ -2,9 +2,11 @@
 #define CPROF_BASE_HASH_H
 
 /*
- * Hashes for tables in memory.  Those of bytes depend on a number that is another one in each
- * process: programs choose their names, and could otherwise choose many with the same hash, which
- * makes each look-up read all of them.
+ * Hashes for tables in memory.  They depend on random numbers that are different in each process:
+ * programs choose their names and addresses, and files contain any ids.  Otherwise many of them
+ * could be chosen to have the same hash, and each look-up would read all of them.
+ *
+ * The hashes called fixed are the same in all processes: for names and ids, not for tables.
  */
 
 #include <stddef.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 
 /* The finalizer of splitmix64: every input bit changes every output bit. */
-static inline uint64_t hash_u64(uint64_t x)
+static inline uint64_t hash_u64_fixed(uint64_t x)
 {
 	x ^= x >> 30;
 	x *= 0xbf58476d1ce4e5b9u;
@@ -21,9 +23,23 @@ static inline uint64_t hash_u64(uint64_t x)
 	return x ^ x >> 31;
 }
 
+static inline uint64_t hash_pair_fixed(uint64_t a, uint64_t b)
+{
+	return hash_u64_fixed(a + 0x9e3779b97f4a7c15u + hash_u64_fixed(b));
+}
+
+/* Chosen when the program starts, and never changed; a forked child has the same. */
+extern uint64_t hash_seed, hash_factor;
+
+/* The factor is odd, so different numbers have different hashes. */
+static inline uint64_t hash_u64(uint64_t x)
+{
+	return hash_u64_fixed((x ^ hash_seed) * hash_factor);
+}
+
 static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 {
-	return hash_u64(a + 0x9e3779b97f4a7c15u + hash_u64(b));
+	return hash_u64(a + hash_u64(b));
 }
 
 static inline uint64_t hash_word(const unsigned char *p)
@@ -55,27 +71,23 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 
 static inline uint64_t hash_seeded(uint64_t seed, const void *data, size_t n_bytes)
 {
-	const uint64_t k = 0xa0761d6478bd642fu + hash_u64(seed);
+	const uint64_t k = 0xa0761d6478bd642fu + hash_u64_fixed(seed);
 	const unsigned char *p = data;
 	uint64_t h = (0x9e3779b97f4a7c15u + seed) ^ n_bytes;
 	if (n_bytes <= 8)
-		return hash_u64(h ^ hash_u64(hash_short(p, n_bytes)));
+		return hash_u64_fixed(h ^ hash_u64_fixed(hash_short(p, n_bytes)));
 	for (; n_bytes > 16; n_bytes -= 16, p += 16)
 		h = hash_mix(hash_word(p) ^ h, hash_word(p + 8) ^ k);
 	if (n_bytes > 8)
-		return hash_u64(hash_mix(hash_word(p) ^ h, hash_word(p + n_bytes - 8) ^ k));
-	return hash_u64(h ^ hash_word(p + n_bytes - 8));
+		return hash_u64_fixed(hash_mix(hash_word(p) ^ h, hash_word(p + n_bytes - 8) ^ k));
+	return hash_u64_fixed(h ^ hash_word(p + n_bytes - 8));
 }
-
-/* Chosen when the program starts, and never changed; a forked child has the same. */
-extern uint64_t hash_seed;
 
 static inline uint64_t hash_bytes(const void *data, size_t n_bytes)
 {
 	return hash_seeded(hash_seed, data, n_bytes);
 }
 
-/* The same in all processes: for names and ids, not for tables. */
 static inline uint64_t hash_bytes_fixed(const void *data, size_t n_bytes)
 {
 	return hash_seeded(0, data, n_bytes);

@@ -21,7 +21,7 @@ uint64_t lessdetail_thin(uint32_t *entry, size_t n, const uint64_t *n_samples, d
 			 uint64_t seed, bool *is_folded)
 {
 	const double step = 1 / keep;
-	double next = step * ((double)(hash_u64(seed) >> 11) / (double)(UINT64_C(1) << 53));
+	double next = step * ((double)(hash_u64_fixed(seed) >> 11) / (double)(UINT64_C(1) << 53));
 	uint64_t sum = 0, n_kept = 0;
 	size_t first = 0;
 	memset(is_folded, true, n * sizeof(*is_folded));

@@ -16,7 +16,7 @@ STATIC = os.path.join(FOLDER, "libcprof.a")
 # seed of hashes (base/hash) does not change.
 DATA = {"first_break", "name", "_xexit_cleanup",
         "rights_kept", "rights_are_raised",
-        "__dso_handle", "completed.0", "once", "init_code", "api", "hash_seed",
+        "__dso_handle", "completed.0", "once", "init_code", "api", "hash_seed", "hash_factor",
         ".data", ".bss", "__TMC_END__", "__bss_start", "_edata", "_end", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_"}
 
 header = tap.read("lib/cprof.h")

@@ -149,10 +149,47 @@ static void test_chosen(void)
 	       "which is another one in each process");
 }
 
+static uint64_t undo_shift(uint64_t x, unsigned n_bits)
+{
+	uint64_t y = x;
+	for (unsigned n = n_bits; n < 64; n += n_bits)
+		y = x ^ y >> n_bits;
+	return y;
+}
+
+/* The number with this fixed hash. */
+static uint64_t number_of(uint64_t hash)
+{
+	uint64_t x = undo_shift(hash, 31) * 0x319642b2d24d8ec3u;
+	return undo_shift(undo_shift(x, 27) * 0x96de1b173f119089u, 30);
+}
+
+/* Ids in a file and addresses of a program can be any numbers: with the fixed hash, those chosen
+ * here would all begin at one slot. */
+static void test_chosen_numbers(void)
+{
+	int n_same_fixed = 0, n_same = 0, n_same_pairs = 0;
+	uint64_t first = number_of(0);
+	for (uint64_t i = 1; i <= CHOSEN; i++) {
+		uint64_t x = number_of(i);
+		n_same_fixed += hash_u64_fixed(x) >> 32 == hash_u64_fixed(first) >> 32;
+		n_same += hash_u64(x) >> 32 == hash_u64(first) >> 32;
+		n_same_pairs += hash_pair(7, x) >> 32 == hash_pair(7, first) >> 32;
+	}
+	tap_int(n_same_fixed, CHOSEN, "numbers can be chosen to have the same fixed hash");
+	tap_ok(n_same == 0 && n_same_pairs == 0, "but not the same hash of a table");
+	int n_equal = 0;
+	for (uint64_t i = 1; i <= CHOSEN; i++)
+		n_equal += hash_u64(i) == hash_u64(i - 1);
+	tap_ok(n_equal == 0 && hash_factor % 2 == 1 && hash_factor != 1,
+	       "and different numbers have different ones");
+}
+
 int main(void)
 {
 	test_bytes();
 	test_chosen();
+	test_chosen_numbers();
 	test_find();
 	test_equal_hashes();
 	test_remove();
