@@ -16,15 +16,22 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { SYMBOL_LOOP, SYMBOL_MODULES, SYMBOL_GLOBALS };
 
 enum { R14 = 14, R15 = 15 };           /* of x86-64, as DWARF numbers them */
 
+/* What the file says, for all of its processes. */
+struct php_file {
+	struct runtime_loop loop;
+	bool is_x86_64;
+};
+
 struct php {
 	struct interp_vm vm;
 	struct php_program program;
-	struct runtime_loop loop;
+	struct php_file file;
 	uint32_t tid;                   /* of the thread with functions, in its own namespace */
 };
 
@@ -74,7 +81,7 @@ static const struct interp_vm_ops ops = {
 static bool is_loop(void *ctx, uint64_t vaddr)
 {
 	const struct php *p = ctx;
-	return runtime_loop_has(&p->loop, vaddr);
+	return runtime_loop_has(&p->file.loop, vaddr);
 }
 
 static bool is_glue(void *ctx, uint64_t vaddr)
@@ -110,6 +117,25 @@ static uint64_t address_of(const struct interp_place *at, unsigned int symbol)
 	return vaddr ? vaddr + at->bias : 0;
 }
 
+/* Opens the file only for its first process. */
+static bool read_file(struct interp_place *at, struct php_file *ret)
+{
+	const struct php_file *known = at->file->of_language;
+	struct cfi *cfi = known ? NULL : interp_language_cfi(at);
+	if (known)
+		*ret = *known;
+	if (!cfi)
+		return known;
+	runtime_loop_find(&ret->loop, cfi, at->symbol[SYMBOL_LOOP].vaddr,
+			  at->symbol[SYMBOL_LOOP].n_bytes);
+	ret->is_x86_64 = cfi->arch == &arch_x86_64;
+	struct php_file *kept = malloc(sizeof(*kept));
+	if (kept)
+		*kept = *ret;
+	at->file->of_language = kept;
+	return true;
+}
+
 static int open_php(struct interp_process *base, struct interp_place *at, struct err *e)
 {
 	struct php *p = (struct php *)base;
@@ -117,17 +143,14 @@ static int open_php(struct interp_process *base, struct interp_place *at, struct
 						     address_of(at, SYMBOL_GLOBALS), &p->program);
 	if (r != PHP_PROGRAM_OK)
 		return explain(r, p, e);
-	struct cfi *cfi = interp_language_cfi(at);
-	if (!cfi)
+	if (!read_file(at, &p->file))
 		return err_errno(e, EIO, "its file cannot be read");
-	runtime_loop_find(&p->loop, cfi, at->symbol[SYMBOL_LOOP].vaddr,
-			  at->symbol[SYMBOL_LOOP].n_bytes);
 	base->interp.is_loop = is_loop;
 	base->interp.is_glue = is_glue;
 	p->tid = interp_language_tid(base, base->pid);
 	interp_vm_init(&p->vm, &ops, "php::", LABEL_PHP_STACK);
 	/* the global register variables of zend_execute.c */
-	if (cfi->arch == &arch_x86_64) {
+	if (p->file.is_x86_64) {
 		base->ops.instruction_place = R15;
 		base->ops.frame_place = R14;
 	}

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { SYMBOL_VERSION, SYMBOL_VM, SYMBOL_EXEC, SYMBOL_DURING_GC };
 
@@ -23,10 +24,17 @@ enum { R14 = 14, R15 = 15 };           /* of x86-64, as DWARF numbers them */
 
 #define CODE_BYTES 16u
 
+/* What the file says, for all of its processes. */
+struct ruby_file {
+	struct runtime_loop loop;
+	uint64_t vm;            /* vaddr of the variable with the address of the VM; 0: none */
+	bool is_indirect;       /* of a variable with the address of that variable */
+};
+
 struct ruby {
 	struct interp_vm vm;
 	struct ruby_program program;
-	struct runtime_loop loop;
+	struct ruby_file file;
 	struct ruby_stack stack;        /* of the thread whose innermost frame was read last */
 };
 
@@ -80,7 +88,7 @@ static const struct interp_vm_ops ops = {
 static bool is_loop(void *ctx, uint64_t vaddr)
 {
 	const struct ruby *r = ctx;
-	return runtime_loop_has(&r->loop, vaddr);
+	return runtime_loop_has(&r->file.loop, vaddr);
 }
 
 static bool is_glue(void *ctx, uint64_t vaddr)
@@ -110,44 +118,64 @@ static int explain(enum ruby_program_result result, const struct ruby *r, struct
 		       RUBY_SUPPORTED);
 }
 
-/* The variable with the address of the VM, in the process; 0: it is not known. */
-static uint64_t find_vm(struct ruby *r, const struct interp_place *at, struct cfi *cfi)
+static void find_vm(struct ruby_file *f, const struct interp_place *at, struct cfi *cfi)
 {
 	uint8_t code[CODE_BYTES];
-	bool is_indirect;
-	uint64_t vm = at->symbol[SYMBOL_VM].vaddr, from = at->symbol[SYMBOL_DURING_GC].vaddr;
-	if (vm)
-		return vm + at->bias;
-	if (!from || !ruby_layout_vm(code, cfi_read_code(cfi, from, code, sizeof(code)), from,
-				     &vm, &is_indirect))
-		return 0;
-	vm += at->bias;
-	if (is_indirect && !runtime_pages_read(&r->vm.base.pages, vm, &vm, sizeof(vm)))
-		return 0;
-	return vm;
+	uint64_t from = at->symbol[SYMBOL_DURING_GC].vaddr;
+	f->vm = at->symbol[SYMBOL_VM].vaddr;
+	if (!f->vm && from &&
+	    !ruby_layout_vm(code, cfi_read_code(cfi, from, code, sizeof(code)), from, &f->vm,
+			    &f->is_indirect))
+		f->vm = 0;
 }
 
-static void find_loop(struct ruby *r, const struct interp_place *at, struct cfi *cfi)
+static void find_loop(struct ruby_file *f, const struct interp_place *at, struct cfi *cfi)
 {
 	const struct runtime_symbol *exec = &at->symbol[SYMBOL_EXEC];
-	runtime_loop_find_callee(&r->loop, cfi, exec->vaddr, exec->n_bytes);
-	if (!r->loop.n)
-		runtime_loop_find_threaded(&r->loop, cfi);
+	runtime_loop_find_callee(&f->loop, cfi, exec->vaddr, exec->n_bytes);
+	if (!f->loop.n)
+		runtime_loop_find_threaded(&f->loop, cfi);
+}
+
+/* Opens the file only for its first process. */
+static bool read_file(struct interp_place *at, struct ruby_file *ret)
+{
+	const struct ruby_file *known = at->file->of_language;
+	struct cfi *cfi = known ? NULL : interp_language_cfi(at);
+	if (known)
+		*ret = *known;
+	if (!cfi)
+		return known;
+	find_vm(ret, at, cfi);
+	find_loop(ret, at, cfi);
+	struct ruby_file *kept = malloc(sizeof(*kept));
+	if (kept)
+		*kept = *ret;
+	at->file->of_language = kept;
+	return true;
+}
+
+/* The variable with the address of the VM, in the process; 0: it is not known. */
+static uint64_t address_of_vm(struct ruby *r, const struct interp_place *at)
+{
+	uint64_t vm = r->file.vm ? r->file.vm + at->bias : 0;
+	if (vm && r->file.is_indirect &&
+	    !runtime_pages_read(&r->vm.base.pages, vm, &vm, sizeof(vm)))
+		return 0;
+	return vm;
 }
 
 static int open_ruby(struct interp_process *base, struct interp_place *at, struct err *e)
 {
 	struct ruby *r = (struct ruby *)base;
 	uint64_t version = at->symbol[SYMBOL_VERSION].vaddr + at->bias;
-	struct cfi *cfi = interp_language_cfi(at);
-	if (!cfi)
+	if (!read_file(at, &r->file))
 		return err_errno(e, EIO, "its file cannot be read");
-	int code = explain(ruby_program_open(&base->pages, version, find_vm(r, at, cfi),
+	int code = explain(ruby_program_open(&base->pages, version, address_of_vm(r, at),
 					     &r->program), r, e);
 	if (code < 0)
 		return code;
-	find_loop(r, at, cfi);
-	if (!r->loop.n)
+	if (!r->file.loop.n)
 		return err_set(e, ENOTSUP, "the loop of Ruby %s is not found", r->program.version);
 	base->interp.is_loop = is_loop;
 	base->interp.is_glue = is_glue;
