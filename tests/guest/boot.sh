@@ -31,7 +31,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 say() { printf '%s\n' "guest: $*" >&2; }
 die() { say "$*"; exit 125; }
 
-timeout=1400	# at the lowest priority, beside other tests, a guest can be slow
+timeout=900
 timeout_cpu=240
 pmu=on
 perf=

@@ -80,29 +80,20 @@ for parallel in (True, False):
               % ("parallel" if parallel else "serial"))
     tap.check([] if said.getvalue().count("again at the end") == 2 else [said.getvalue()], "%s tests: it is reported when"
               % ("parallel" if parallel else "serial"))
-
-
-def order_of(others):
-    """What writes its line first. The first guest ends after the second one has begun."""
-    group = "$(sed 's/.*nice//' /proc/self/autogroup 2>/dev/null || echo $(nice))"
-    guest = ("echo 1..1; cd %s; echo guest $(nice) " + group + " >>order; echo ok 1;"
-             "until [ $(grep -c guest order) -ge 2 ]; do sleep 0.02; done")
-    other = "echo 1..1; cd %s; until [ -s order ]; do sleep 0.02; done; echo other >>order; echo ok 1"
-    got = []
-    with tempfile.TemporaryDirectory() as folder:
-        with contextlib.redirect_stdout(io.StringIO()):
-            run.run_all([test_of(other % folder, parallel=p) for p in others] +
-                        [test_of(guest % folder, suite="guest") for _ in range(2)], 2, got.append)
-        with open(os.path.join(folder, "order"), encoding="ascii") as f:
-            return len(got), f.read().split("\n")[:-1]
-
-
+# Four guests, the first of which takes as long as the test that measures.
+with tempfile.TemporaryDirectory() as d:
+    with contextlib.redirect_stdout(io.StringIO()):
+        group = "$(sed 's/.*nice//' /proc/self/autogroup 2>/dev/null || echo $(nice))"
+        wait = "echo 1..1; echo guest $(nice) " + group + " >>%s/order; sleep %g; echo ok 1"
+        got = []
+        run.run_all([test_of("echo 1..1; sleep 1; echo alone >>%s/order; echo ok 1" % d, parallel=False)]
+                    + [test_of(wait % (d, s), timeout=t, suite="guest")
+                       for s, t in ((1.5, 60), (0, 50), (0, 50), (0, 50))], 2, got.append)
+    with open(os.path.join(d, "order"), encoding="ascii") as f:
+        order = f.read().split("\n")[:-1]
 here = "guest %d %d" % (os.nice(0), 0 if os.path.exists("/proc/self/autogroup") else os.nice(0))
-for others, name in ([False], "what measures"), ([True, True], "other tests"):
-    got = order_of(others)
-    want = len(others) + 2, ["guest 19 19"] + len(others) * ["other"] + [here]
-    tap.check([] if got == want else ["%s, not %s" % (got, want)],
-              "a guest runs beside %s at the lowest priority, and the rest of them later" % name)
+tap.check([] if len(got) == 5 and order == ["guest 19 19", "alone"] + 3 * [here]
+          else [str(order)], "a guest runs beside what measures, at the lowest priority; others later")
 r = run.SecondRuns().run(run.run_test(test_of("echo 1..1; echo not ok 1")))
 tap.check([] if (r.passed, r.failed) == (0, 1) else ["%s" % vars(r)],
           "what fails twice has failed")
