@@ -15,11 +15,6 @@
 /* Readings until nothing has changed meanwhile, and when no more places are learned from them. */
 #define TRIES 4u
 #define TRIES_DONE 2u
-/* Where more than this share of samples needs a copy, of 65536, only some are tried without; a
- * sample's weight in the share. */
-#define LACKS_MANY 16384u
-#define LACKS_TRIED 32u
-#define LACKS_PART 16u
 /* Places are learned from samples that are not older. */
 #define LEARN_NS 2000000u
 
@@ -175,9 +170,12 @@ static enum interp_quality believe_cut(struct interp_samples *s, const struct in
 	} else if (last.frame) {
 		outer = recall(s, r, base, &last, false);
 	}
-	p->node = outer;
-	if (outer != INTERP_CHAINS_NONE)
+	if (outer != INTERP_CHAINS_NONE) {
 		p->node = interp_chains_node(&s->chains, outer, caller, p->n_callers);
+	} else if (p->frame && p->n_callers) {
+		p->node = recall(s, r, base, p, false);
+		p->is_cut = p->node == INTERP_CHAINS_NONE;
+	}
 	return p->node != INTERP_CHAINS_NONE ? q : INTERP_QUALITY_INNERMOST;
 }
 
@@ -283,10 +281,10 @@ static void fill_gaps(struct interp_samples *s, const struct interp_runtime *r,
 /* Reads what the thread executes now, or what it executed at the sample.  True: its innermost
  * function is known. */
 static bool read_thread(struct interp_samples *s, const struct interp_runtime *r,
-			const struct interp_samples_native *n, bool use_copy)
+			const struct interp_samples_native *n)
 {
 	const struct interp_reading *read = NULL;
-	if (use_copy)
+	if (n->copy)
 		read = interp_readings_copied(&s->readings, r, &s->chains, n->tid, n->copy,
 					      n->may_read);
 	s->is_copied = read != NULL;
@@ -304,13 +302,15 @@ static bool read_thread(struct interp_samples *s, const struct interp_runtime *r
 	return read && read->has_innermost;
 }
 
-static enum interp_quality read_sample(struct interp_samples *s, const struct interp_runtime *r,
-				       const struct interp_samples_native *n, bool use_copy,
-				       struct interp_frames *ret)
+enum interp_quality interp_samples_read(struct interp_samples *s, const struct interp_runtime *r,
+					const struct interp_samples_native *n,
+					struct interp_frames *ret)
 {
+	if (!activations_find(&s->activations, n->walk, n->is_loop, n->bias) || !s->activations.v.n)
+		return INTERP_QUALITY_UNKNOWN;
 	ret->frames.n = ret->ends.n = 0;
 	ret->is_whole = true;
-	bool has_innermost = read_thread(s, r, n, use_copy);
+	bool has_innermost = read_thread(s, r, n);
 	uint64_t lag_ns = s->is_copied ? 0 : clock_monotonic_ns() - n->time_ns;
 	bool is_prompt = lag_ns < LEARN_NS && has_innermost;
 	if (interp_learn_goes_on(s->learn, is_prompt))
@@ -321,24 +321,6 @@ static enum interp_quality read_sample(struct interp_samples *s, const struct in
 	interp_samples_callers(s, r, n->is_whole, is_early);
 	return decide(s, r, is_early, lag_ns > LATE_NS) ?
 		interp_samples_frames(s, r, n->is_whole, ret) : INTERP_QUALITY_UNKNOWN;
-}
-
-/* A copy costs more than what is remembered, so it is for samples of which too little is, and for
- * those from which something is learned. */
-enum interp_quality interp_samples_read(struct interp_samples *s, const struct interp_runtime *r,
-					const struct interp_samples_native *n,
-					struct interp_frames *ret)
-{
-	bool is_lacking = s->lacks > LACKS_MANY && s->n_read++ % LACKS_TRIED != 0;
-	bool use_copy = n->copy && (n->may_read || is_lacking || !interp_learn_is_done(s->learn));
-	if (!activations_find(&s->activations, n->walk, n->is_loop, n->bias) || !s->activations.v.n)
-		return INTERP_QUALITY_UNKNOWN;
-	enum interp_quality q = read_sample(s, r, n, use_copy, ret);
-	if (use_copy || !n->copy)
-		return q;
-	bool lacks = q >= INTERP_QUALITY_INNERMOST;
-	s->lacks += (lacks ? 65536 : 0) / LACKS_PART - s->lacks / LACKS_PART;
-	return lacks ? read_sample(s, r, n, true, ret) : q;
 }
 
 /* ---- samples that were kept -------------------------------------------------------------- */

@@ -46,7 +46,6 @@ struct interp_samples {
 	const struct interp_chain *chain; /* what was read */
 	struct interp_chain unread;     /* nothing */
 	uint64_t root;                  /* of the thread: interp_base_root */
-	uint32_t lacks, n_read;         /* the share of samples that need a copy, of 65536 */
 	bool is_copied;                 /* `chain` is that of the sample itself; */
 	bool is_cut;                    /* the copy does not have all of it */
 	struct { uint32_t tid; uint64_t at; } roots[INTERP_SAMPLES_ROOTS]; /* of all, by tid */

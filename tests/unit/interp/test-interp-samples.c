@@ -179,6 +179,13 @@ static void use_copies(void)
 	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_EXACT,
 		"a copy is right, however late it is read");
 	tap_str(text(), "0 1 7 3 ", "not the remembered ones");
+	interptable_is_unread = true;
+	interptable_execute("0163");
+	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_EXACT,
+		"also while memory is not read");
+	tap_str(text(), "0 1 6 3 ", "each sample has its own callers");
+	interptable_is_unread = false;
+	interptable_execute("0173");
 	interptable_n_missing = 1;
 	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_REMEMBERED,
 		"it lacks the outermost function");
