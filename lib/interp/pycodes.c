@@ -17,6 +17,10 @@
 #define TRUST_PART 4u
 #define PROOF_NS 250000000u
 
+/* So many of those that the last period has used are compared at the start of the next one, since
+ * their pages are read together then. */
+#define DUE_MAX 512u
+
 /* The name that CPython's own map for perf gives to a function. */
 #define NAME_PREFIX "py::"
 
@@ -32,6 +36,8 @@ static void forget(struct pycodes *c)
 	VEC_FREE(&c->v);
 	VEC_FREE(&c->spans.v);
 	hashindex_done(&c->by_address);
+	VEC_FREE(&c->used);
+	VEC_FREE(&c->due);
 	c->epoch++;
 }
 
@@ -105,22 +111,70 @@ static bool is_proven(const struct pycodes *c, const struct pycode *code)
 	       (!code->is_module && since_ns < (code->proven_ns - code->met_ns) / TRUST_PART);
 }
 
-/* The object at that address.  i: the one that was met there, or HASHINDEX_NONE. */
-static uint32_t prove(struct pycodes *c, uint64_t at, uint32_t i)
+static void note_same(struct pycodes *c, uint32_t i)
 {
-	struct python_code_key key;
-	if (i != HASHINDEX_NONE && is_proven(c, &c->v.v[i]))
-		return i;
-	if (!python_code_key(c->pages, c->layout, c->code_type, at, &key))
-		return PYCODES_NONE;
-	if (i == HASHINDEX_NONE || !is_same(&c->v.v[i].key, &key))
-		return add_code(c, at, i, &key);
 	/* when it was met, the page with its name may have been read before it was made */
 	if (!c->v.v[i].is_read_twice && c->now_ns != c->v.v[i].met_ns) {
 		c->v.v[i].is_read_twice = true;
 		read_code(c, &c->v.v[i]);
 	}
 	c->v.v[i].proven_ns = c->now_ns;
+}
+
+static void compare(struct pycodes *c, uint32_t i)
+{
+	struct python_code_key key;
+	const struct pycode *code = &c->v.v[i];
+	if (!code->is_replaced &&
+	    python_code_key(c->pages, c->layout, c->code_type, code->at, &key) &&
+	    is_same(&code->key, &key))
+		note_same(c, i);
+}
+
+/* Compares what the last period has used. */
+static void begin_period(struct pycodes *c, uint64_t period)
+{
+	uint64_t at[RUNTIME_PAGES_FETCH];
+	uint32_t n = (uint32_t)(c->used.n < DUE_MAX ? c->used.n : DUE_MAX);
+	c->period = period;
+	c->due.n = 0;
+	if (!n || !VEC_EXTEND(&c->due, n))
+		return;
+	memcpy(c->due.v, c->used.v, n * sizeof(*c->due.v));
+	c->used.n = 0;
+	for (uint32_t i = 0, end; i < n; i = end) {
+		for (end = i; end < n && end - i < RUNTIME_PAGES_FETCH; end++)
+			at[end - i] = c->v.v[c->due.v[end]].at;
+		runtime_pages_fetch(c->pages, at, end - i);
+		for (uint32_t k = i; k < end; k++)
+			compare(c, c->due.v[k]);
+	}
+}
+
+static void note_use(struct pycodes *c, uint32_t i)
+{
+	uint64_t period = c->now_ns / PROOF_NS;
+	if (c->period != period)
+		begin_period(c, period);
+	if (c->v.v[i].used_period == period)
+		return;
+	c->v.v[i].used_period = period;
+	(void)VEC_PUSH(&c->used, i);
+}
+
+/* The object at that address.  i: the one that was met there, or HASHINDEX_NONE. */
+static uint32_t prove(struct pycodes *c, uint64_t at, uint32_t i)
+{
+	struct python_code_key key;
+	if (i != HASHINDEX_NONE && c->now_ns)
+		note_use(c, i);
+	if (i != HASHINDEX_NONE && is_proven(c, &c->v.v[i]))
+		return i;
+	if (!python_code_key(c->pages, c->layout, c->code_type, at, &key))
+		return PYCODES_NONE;
+	if (i == HASHINDEX_NONE || !is_same(&c->v.v[i].key, &key))
+		return add_code(c, at, i, &key);
+	note_same(c, i);
 	return i;
 }
 

@@ -38,6 +38,7 @@ struct pycode {
 	bool is_replaced;               /* another object has its address since */
 	bool is_named;                  /* only its name is known; offsets are lines */
 	uint64_t met_ns, proven_ns;
+	uint64_t used_period;           /* when it was used last, in periods of comparison */
 };
 
 struct pycodes {
@@ -53,6 +54,8 @@ struct pycodes {
 	VEC(struct pycode) v;
 	struct codespans spans;
 	struct hashindex by_address;
+	VEC(uint32_t) used, due;        /* in this period and in the last one */
+	uint64_t period;
 	/* Instructions that were searched for without success, for a while. */
 	struct { uint64_t instruction, time_ns; } *none;
 };

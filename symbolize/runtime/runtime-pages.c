@@ -18,9 +18,6 @@
 /* Buffers that are kept for the next pages. */
 #define SPARE_MAX 16u
 
-/* Read with one system call by runtime_pages_before. */
-#define BEFORE_MAX 16u
-
 void runtime_pages_init(struct runtime_pages *p, const struct runtime_memory *m, uint64_t n_left)
 {
 	*p = (struct runtime_pages){ .memory = m, .n_left = n_left };
@@ -222,26 +219,41 @@ bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t 
 	return true;
 }
 
-void runtime_pages_before(struct runtime_pages *p, uint64_t at, size_t n_pages)
+void runtime_pages_fetch(struct runtime_pages *p, const uint64_t *at, size_t n)
 {
-	struct iovec local[BEFORE_MAX], remote[BEFORE_MAX];
-	size_t n = 0, first;
-	uint64_t page = at - at % RUNTIME_PAGE_BYTES;
+	struct iovec local[RUNTIME_PAGES_FETCH], remote[RUNTIME_PAGES_FETCH];
+	size_t n_added = 0;
 	if (p->uses_second || p->copy)
 		return;
-	if (p->pages.n + BEFORE_MAX > PAGES_MAX)
+	if (p->pages.n + RUNTIME_PAGES_FETCH > PAGES_MAX)
 		runtime_pages_forget(p);
-	first = p->pages.n;
-	for (size_t i = 0; i < n_pages && i < BEFORE_MAX && page; i++, page -= RUNTIME_PAGE_BYTES) {
+	size_t first = p->pages.n;
+	for (size_t i = 0; i < n && i < RUNTIME_PAGES_FETCH; i++) {
+		uint64_t page = at[i] - at[i] % RUNTIME_PAGE_BYTES;
 		const struct runtime_page *added = find(p, page) ? NULL : add(p, page);
 		if (!added)
 			continue;
-		local[n] = (struct iovec){ added->bytes, RUNTIME_PAGE_BYTES };
-		remote[n++] = (struct iovec){ (void *)(uintptr_t)page, RUNTIME_PAGE_BYTES };
+		local[n_added] = (struct iovec){ added->bytes, RUNTIME_PAGE_BYTES };
+		remote[n_added++] = (struct iovec){ (void *)(uintptr_t)page, RUNTIME_PAGE_BYTES };
 	}
-	long n_bytes = n ? p->memory->read(p->memory->ctx, local, n, remote, n) : 0;
-	for (size_t i = 0; i < n; i++)
-		p->pages.v[first + i].is_read = n_bytes >= (long)((i + 1) * RUNTIME_PAGE_BYTES);
+	if (!n_added)
+		return;
+	long n_bytes = p->memory->read(p->memory->ctx, local, n_added, remote, n_added);
+	size_t n_read = n_bytes > 0 ? (size_t)n_bytes / RUNTIME_PAGE_BYTES : 0;
+	for (size_t i = 0; i < n_read; i++)
+		p->pages.v[first + i].is_read = true;
+	if (n_read + 1 < n_added)
+		keep_first(p, first + n_read + 1);
+}
+
+void runtime_pages_before(struct runtime_pages *p, uint64_t at, size_t n_pages)
+{
+	uint64_t page[RUNTIME_PAGES_FETCH];
+	size_t n = 0;
+	at -= at % RUNTIME_PAGE_BYTES;
+	for (; at && n < n_pages && n < RUNTIME_PAGES_FETCH; at -= RUNTIME_PAGE_BYTES)
+		page[n++] = at;
+	runtime_pages_fetch(p, page, n);
 }
 
 bool runtime_pages_text(struct runtime_pages *p, uint64_t at, char *buf, size_t n_bytes)

@@ -83,8 +83,12 @@ size_t runtime_pages_used(const struct runtime_pages *p, uint64_t *ret_at, size_
 /* False: not all of it can be read, or no more may be. */
 bool runtime_pages_read(struct runtime_pages *p, uint64_t at, void *buf, size_t n_bytes);
 
-/* Reads the page of `at` and those before it, n_pages in all, with one system call, as far as they
- * are not read yet. */
+/* Reads the pages of n addresses with one system call, as far as they are not read yet; only the
+ * first RUNTIME_PAGES_FETCH.  Those after one that cannot be read may still be read alone. */
+#define RUNTIME_PAGES_FETCH 16u
+void runtime_pages_fetch(struct runtime_pages *p, const uint64_t *at, size_t n);
+
+/* Likewise the page of `at` and those before it, n_pages in all. */
 void runtime_pages_before(struct runtime_pages *p, uint64_t at, size_t n_pages);
 
 /* A text with its NUL.  False: it is longer than n_bytes, or as above. */

@@ -133,6 +133,46 @@ static void check_together(void)
 	       "its successor, by its instructions");
 }
 
+/* Objects of many pages, as large programs have them, that are used in each period. */
+static void check_apart(void)
+{
+	static const uint8_t table[] = { 0, 0 };
+	uint64_t at[20];
+	uint32_t id[20], n_same = 0;
+	start(11);
+	codes.now_ns = SECOND_NS;
+	for (uint32_t i = 0; i < 20; i++) {
+		uint64_t begin = pymemory_room(&memory, 16) + 16;
+		/* each at the beginning of a page */
+		pymemory_room(&memory, RUNTIME_PAGE_BYTES - begin % RUNTIME_PAGE_BYTES);
+		at[i] = pymemory_code(&memory, "apart", i, table, 2);
+		id[i] = pycodes_at(&codes, at[i]);
+	}
+	codes.now_ns = UINT64_C(10) * SECOND_NS;
+	for (uint32_t i = 0; i < 20; i++)
+		pycodes_at(&codes, at[i]);
+	runtime_pages_forget(&pages);
+	codes.now_ns += SECOND_NS;
+	n_reads = 0;
+	for (uint32_t i = 0; i < 20; i++)
+		n_same += pycodes_at(&codes, at[i]) == id[i];
+	tap_ok(n_same == 20 && id[19] != PYCODES_NONE, "objects of many pages are still the same");
+	tap_int(n_reads, 2, "they are compared in two reads");
+	replace(at[3]);
+	runtime_pages_forget(&pages);
+	codes.now_ns += SECOND_NS;
+	pycodes_at(&codes, at[0]);
+	n_reads = 0;
+	tap_ok(pycodes_at(&codes, at[3]) != id[3] && pycodes_at(&codes, at[4]) == id[4],
+	       "one of them is another one now");
+	runtime_pages_forget(&pages);
+	codes.now_ns += SECOND_NS;
+	pycodes_at(&codes, at[0]);
+	n_reads = 0;
+	pycodes_at(&codes, at[9]);
+	tap_int(n_reads, 1, "those that the last period has not used are not read");
+}
+
 /* A module's object is freed when the module has been executed, however long that takes. */
 static void check_module(void)
 {
@@ -212,6 +252,7 @@ int main(void)
 	check_false();
 	check_far();
 	check_together();
+	check_apart();
 	check_module();
 	check_young();
 	pycodes_done(&codes);

@@ -102,6 +102,25 @@ static void test_before(const struct runtime_memory *from)
 	runtime_pages_done(&p);
 }
 
+static void test_fetch(const struct runtime_memory *from)
+{
+	const uint64_t a = GOMEMORY_HEAP, end = a + GOMEMORY_HEAP_BYTES;
+	const uint64_t at[] = { a + 16, a + 8, end, a + 3 * RUNTIME_PAGE_BYTES };
+	struct runtime_pages p;
+	uint64_t word;
+	runtime_pages_init(&p, from, 100);
+	n_reads = 0;
+	runtime_pages_fetch(&p, at, 4);
+	tap_ok(n_reads == 1 && p.n_left == 97 && runtime_pages_read(&p, a, &word, 8) &&
+	       !runtime_pages_read(&p, end, &word, 8) && n_reads == 1,
+	       "pages in any order, each once");
+	tap_ok(runtime_pages_read(&p, at[3], &word, 8) && n_reads == 2,
+	       "one after another that does not exist is read alone");
+	runtime_pages_fetch(&p, at, 4);
+	tap_int(n_reads, 2, "nothing is read again");
+	runtime_pages_done(&p);
+}
+
 /* Two parts that follow each other, and one on another page. */
 static void test_copy(const struct runtime_memory *from)
 {
@@ -195,6 +214,7 @@ int main(void)
 	runtime_pages_done(&p);
 	test_again(&from);
 	test_before(&from);
+	test_fetch(&from);
 	test_copy(&from);
 	return tap_done();
 }
