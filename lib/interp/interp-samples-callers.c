@@ -3,6 +3,7 @@
 #include "interp/interp-samples-private.h"
 
 #include "interp/interp-traces.h"
+#include "symbolize/runtime/runtime-pages.h"
 
 bool interp_samples_find(const struct interp_chain *c, uint64_t frame, size_t *at)
 {
@@ -96,6 +97,14 @@ static bool is_after(const struct interp_runtime *r, const struct interp_link *l
 	       frame == l->at + n_bytes;
 }
 
+/* As interp_traces_has, in a copy that is not overwritten meanwhile. */
+static bool has_trace(const struct interp_runtime *r, const struct interp_samples_part *p,
+		      uint64_t caller)
+{
+	return interp_traces_has(r, p->code, p->frame, caller) &&
+	       runtime_copy_is_intact(r->frame_pages->copy);
+}
+
 /* The innermost function's frame is not in the thread's list yet, or not any more: it was being
  * called, or has returned.  Its caller is then the first one of the list.  Returns the index of the
  * next activation. */
@@ -105,7 +114,7 @@ static size_t take_between(struct interp_samples *s, const struct interp_runtime
 	const struct interp_link *first = s->chain->link.v;
 	size_t end = 0;
 	if (!s->chain->link.n || p->code == INTERP_NO_CODE ||
-	    (!is_after(r, first, p->frame) && !interp_traces_has(r, p->code, p->frame, first->at)))
+	    (!is_after(r, first, p->frame) && !has_trace(r, p, first->at)))
 		return 0;
 	/* the caller may be native code, which the first one has called */
 	if (s->part.n > 1 && !p[1].frame)

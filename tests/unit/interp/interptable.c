@@ -18,6 +18,7 @@ bool interptable_is_moving, interptable_is_calling, interptable_is_large;
 bool interptable_is_unread;
 bool interptable_is_copied, interptable_is_stacked;
 size_t interptable_n_missing;
+uint64_t interptable_stamp = 1;
 uint32_t interptable_n_replaced;
 uint64_t interptable_bias;
 
@@ -160,8 +161,7 @@ enum interp_quality interptable_sample(struct interp_samples *s, struct interp_f
 	walk.regs.r[R13] = FRAME(0);
 	walk.regs.r[RBP] = n_now ? FRAME(n_now - 1) : 0;
 	walk.regs.valid = 0x1ffff;
-	static const uint64_t stamp = 1;
-	const struct runtime_copy copy = { .stamp = &stamp, .time_ns = stamp };
+	const struct runtime_copy copy = { .stamp = &interptable_stamp, .time_ns = 1 };
 	const struct interp_samples_native n = {
 		.copy = interptable_is_copied ? &copy : NULL,
 		.walk = &walk, .is_loop = is_loop, .is_whole = true, .tid = 5,

@@ -22,6 +22,7 @@ extern bool interptable_is_unread;      /* memory may not be read */
 extern bool interptable_is_stacked;     /* it is known where frames are */
 extern bool interptable_is_copied;      /* a sample comes with a copy of memory, */
 extern size_t interptable_n_missing;    /* which does not have that many outermost frames */
+extern uint64_t interptable_stamp;      /* 1: the copy is intact */
 extern uint32_t interptable_n_replaced;
 extern uint64_t interptable_bias;       /* of its file, in the process */
 

@@ -164,57 +164,78 @@ static void share(void)
 	interptable_end(&first);
 }
 
+/* What a sample with a copy has, read late, at the fourth frame of the thread. */
+static void copied(struct interp_samples *s, const char *now, uint32_t function,
+		   enum interp_quality quality, const char *functions, const char *what)
+{
+	char name[128];
+	interptable_execute(now);
+	snprintf(name, sizeof(name), "%s: how sure it is", what);
+	tap_int(interptable_sample(s, &frames, function, 10, 3, LATE), quality, name);
+	tap_str(text(), functions, what);
+}
+
+/* Function 3, called by 7, has left its frame; the copy may be overwritten while it is read. */
+static bool overwrites;
+
+static bool trace(void *ctx, uint64_t at, uint32_t *ret_code, uint64_t *ret_caller)
+{
+	*ret_code = 3;
+	*ret_caller = FRAME(2);
+	interptable_stamp = !overwrites;
+	return at == FRAME(3);
+}
+
+static bool may_call(void *ctx, uint32_t code, uint32_t other)
+{
+	return false;
+}
+
+static void use_traces(struct interp_samples *s)
+{
+	interptable.trace = trace;
+	interptable.may_call = may_call;
+	interptable_is_stacked = false;
+	copied(s, "057", 3, INTERP_QUALITY_EXACT, "0 5 7 3 ", "a function that has returned");
+	overwrites = true;
+	copied(s, "067", 3, INTERP_QUALITY_REMEMBERED, "0 1 2 3 ",
+	       "not if the copy was overwritten");
+	interptable.trace = NULL;
+	interptable.may_call = NULL;
+	interptable_stamp = 1;
+}
+
 /* Copies of the sample's own moment. */
 static void use_copies(void)
 {
 	struct interp_samples s;
 	interptable_begin(&s);
+	interptable_learn(&s, &frames);
 	interptable_is_stacked = true;
 	interptable_learn(&s, &frames);
-	interptable_execute("0126");
-	tap_int(interptable_sample(&s, &frames, 7, 10, 3, LATE), INTERP_QUALITY_INNERMOST,
-		"without a copy, a late reading of another function");
+	copied(&s, "0126", 7, INTERP_QUALITY_INNERMOST, "99 7 ", "a late reading without a copy");
 	interptable_is_copied = true;
-	interptable_execute("0173");
-	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_EXACT,
-		"a copy is right, however late it is read");
-	tap_str(text(), "0 1 7 3 ", "not the remembered ones");
+	copied(&s, "0173", 3, INTERP_QUALITY_EXACT, "0 1 7 3 ",
+	       "a copy is right, however late it is read");
 	interptable_is_unread = true;
-	interptable_execute("0163");
-	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_EXACT,
-		"also while memory is not read");
-	tap_str(text(), "0 1 6 3 ", "each sample has its own callers");
+	copied(&s, "0163", 3, INTERP_QUALITY_EXACT, "0 1 6 3 ", "also while memory is not read");
 	interptable_is_unread = false;
-	interptable_execute("0173");
 	interptable_n_missing = 1;
-	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_REMEMBERED,
-		"it lacks the outermost function");
-	tap_str(text(), "0 1 7 3 ", "which is remembered");
+	copied(&s, "0173", 3, INTERP_QUALITY_REMEMBERED, "0 1 7 3 ",
+	       "a copy that lacks the outermost function, which is remembered");
 	interptable_is_unread = true;
 	interptable_n_missing = 2;
-	interptable_execute("0667");
-	tap_int(interptable_sample(&s, &frames, 7, 10, 3, LATE), INTERP_QUALITY_INNERMOST,
-		"it lacks functions that are unknown");
-	tap_str(text(), "99 6 7 ", "the others are there");
+	copied(&s, "0667", 7, INTERP_QUALITY_INNERMOST, "99 6 7 ",
+	       "one that lacks functions that are unknown");
 	interptable_is_unread = false;
-	tap_int(interptable_sample(&s, &frames, 7, 10, 3, LATE), INTERP_QUALITY_REMEMBERED,
-		"as soon as memory is read, they are known");
-	tap_str(text(), "0 6 6 7 ", "all of them");
+	copied(&s, "0667", 7, INTERP_QUALITY_REMEMBERED, "0 6 6 7 ",
+	       "they are known as soon as memory is read");
 	interptable_n_missing = 0;
-	interptable_execute("057");
-	tap_int(interptable_sample(&s, &frames, 3, 10, 3, LATE), INTERP_QUALITY_EXACT,
-		"a function that is being called, whose frame is not listed yet");
-	tap_str(text(), "0 5 7 3 ", "its caller is the first one that is");
-	interptable_execute("0573");
-	tap_int(interptable_sample(&s, &frames, 7, 10, 3, LATE), INTERP_QUALITY_EXACT,
-		"one that has its frame, but the instruction of its caller");
-	tap_str(text(), "0 5 7 3 ", "is what its frame says");
-	interptable_n_missing = 2;
-	interptable_execute("015");
-	tap_int(interptable_sample(&s, &frames, 5, 10, 3, LATE), INTERP_QUALITY_REMEMBERED,
-		"a call of which a copy has only the caller");
-	tap_str(text(), "0 1 5 5 ", "the others are remembered");
-	interptable_n_missing = 0;
+	copied(&s, "057", 3, INTERP_QUALITY_EXACT, "0 5 7 3 ",
+	       "a function that is being called, whose frame is not listed yet");
+	copied(&s, "0573", 7, INTERP_QUALITY_EXACT, "0 5 7 3 ",
+	       "one that has its frame, but the instruction of its caller");
+	use_traces(&s);
 	interptable_is_copied = interptable_is_stacked = false;
 	interptable_end(&s);
 }
