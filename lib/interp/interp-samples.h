@@ -3,9 +3,10 @@
 
 /*
  * The functions of an interpreter in samples of threads that run.  The innermost function of each
- * activation is in the sample itself, once it is known where (interp-learn.h).  Its callers are
- * read after the sample, and believed if they lead from one activation to the next, or are
- * remembered (interp-chains.h).
+ * activation is in the sample itself, once it is known where (interp-learn.h).  Its callers are in
+ * the copy of memory that was made at the sample, if there is one.  Otherwise they are read after
+ * the sample, and believed if they lead from one activation to the next, or are remembered
+ * (interp-chains.h).
  */
 
 #include <stdbool.h>
